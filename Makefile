@@ -1,0 +1,50 @@
+# The front door for people: every target sets up what it needs.
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+TREES := mpich openmpi
+
+.PHONY: all setup demo test bench bench-cluster soak sanitize format lint install deb clean $(TREES)
+
+all: $(TREES)
+
+setup:
+	@scripts/setup
+
+$(TREES): setup
+	@cmake --preset $@ -DCHOIR_SOAK=OFF > build-$@.log 2>&1 || { cat build-$@.log; rm -f build-$@.log; exit 1; }
+	@rm -f build-$@.log
+	@cmake --build build/$@ -j $(JOBS)
+
+test: $(TREES)
+	@scripts/run-tests $(TREES)
+
+demo: $(TREES)
+	@demo/run
+
+bench: $(TREES)
+	@bench/run-suite
+
+bench-cluster: $(TREES)
+	@bench/cluster/run-all
+
+soak: $(TREES)
+	@scripts/soak
+
+sanitize: setup
+	@scripts/sanitize
+
+format:
+	@git ls-files '*.cpp' '*.hpp' '*.h' '*.c' | xargs clang-format -i
+
+lint: mpich
+	@scripts/lint
+
+install: $(TREES)
+	@for tree in $(TREES); do cmake --install build/$$tree --prefix $(PREFIX) > /dev/null || exit 1; done
+	@echo "installed into $(PREFIX)"
+
+deb: setup
+	@scripts/build-deb
+
+clean:
+	rm -rf build

@@ -1,0 +1,57 @@
+// driver.hpp: runs contenders in turn on one workload and measures each step from the first rank in
+// to the last out.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "contender.hpp"
+#include "program.hpp"
+#include "statistics.hpp"
+
+namespace choir::bench {
+
+enum class Clock {
+  common,
+  elapsed
+};  // one monotonic clock for all ranks; or the longest rank after a barrier
+
+struct DriverOptions {
+  std::vector<std::string> contenders;
+  int repeat = 7;
+  int warmup = 2;             // untimed steps before the first timed one
+  int auto_warmup_calls = 0;  // calls `auto` gets before it is timed
+  double max_seconds = 20;    // per contender and operation
+  bool fresh = false;
+  bool drop_caches = false;
+  bool verify = true;
+  bool keep = false;
+  StepOptions step;
+  Clock clock = Clock::common;
+  std::string directory = ".";
+  std::uint64_t seed = 1;
+};
+
+struct Result {
+  Operation operation = Operation::write;
+  std::string contender;
+  std::string strategy;  // read back from the file's info
+  std::string reason;    // likewise: why that strategy served
+  std::vector<double> seconds;
+  std::string error;  // empty: fine
+  bool verified = false;
+  bool stopped_early = false;
+};
+
+/// Called on rank 0 after every step, with steps done and to do.
+using Progress = std::function<void(int done, int total, Operation, const std::string& contender)>;
+
+/// Collective over MPI_COMM_WORLD. Results are equal on all ranks.
+std::vector<Result> run_operation(Operation operation, const Program& program,
+                                  const DriverOptions& options, const Progress& progress);
+
+/// True if all ranks share one host, hence one clock.
+bool on_one_host();
+
+}  // namespace choir::bench

@@ -1,0 +1,81 @@
+/* overhead.c: what an MPI-IO call costs, in nanoseconds; built with plain mpicc, run with and
+ * without choir's library.
+ *
+ * overhead collective DIR CALLS: MPI_File_write_at_all of 64 KiB per rank, again and again over the
+ * same 4 MiB per rank. overhead individual DIR CALLS: MPI_File_write_at of 1 byte by each rank: a
+ * call that only passes through. Rank 0 prints nanoseconds per call of the slowest rank. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void check(int code) {
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  if (code == MPI_SUCCESS) return;
+  MPI_Error_string(code, text, &length);
+  fprintf(stderr, "overhead: %s\n", text);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+enum { collective_bytes = 64 << 10, places = 64 };
+
+static double collective_loop(MPI_File file, int rank, int ranks, int calls) {
+  char* data = malloc(collective_bytes);
+  double begin;
+  if (data == NULL) MPI_Abort(MPI_COMM_WORLD, 1);
+  memset(data, rank + 1, collective_bytes);
+  MPI_Barrier(MPI_COMM_WORLD);
+  begin = MPI_Wtime();
+  for (int i = 0; i < calls; ++i) {
+    const MPI_Offset at = ((MPI_Offset)(i % places) * ranks + rank) * collective_bytes;
+    check(MPI_File_write_at_all(file, at, data, collective_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+  }
+  const double seconds = MPI_Wtime() - begin;
+  free(data);
+  return seconds;
+}
+
+static double individual_loop(MPI_File file, int rank, int calls) {
+  const char byte = (char)(rank + 1);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double begin = MPI_Wtime();
+  for (int i = 0; i < calls; ++i)
+    check(MPI_File_write_at(file, (MPI_Offset)rank * 4096 + i % 4096, &byte, 1, MPI_BYTE,
+                            MPI_STATUS_IGNORE));
+  return MPI_Wtime() - begin;
+}
+
+int main(int argc, char** argv) {
+  int rank = 0, ranks = 0;
+  char path[4096];
+  MPI_File file;
+  double seconds = 0, slowest = 0;
+  check(MPI_Init(&argc, &argv));
+  check(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  check(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
+  const int calls = argc == 4 ? atoi(argv[3]) : 0;
+  const int collective = argc == 4 && strcmp(argv[1], "collective") == 0;
+  if (calls < 1 || (!collective && strcmp(argv[1], "individual") != 0)) {
+    if (rank == 0) fprintf(stderr, "usage: overhead collective|individual DIR CALLS\n");
+    MPI_Finalize();
+    return 2;
+  }
+  snprintf(path, sizeof(path), "%s/overhead-%s.dat", argv[2], argv[1]);
+  check(MPI_File_open(MPI_COMM_WORLD, path,
+                      MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                      &file));
+  /* The first pass creates the pages. */
+  if (collective) {
+    collective_loop(file, rank, ranks, places);
+    seconds = collective_loop(file, rank, ranks, calls);
+  } else {
+    individual_loop(file, rank, 4096);
+    seconds = individual_loop(file, rank, calls);
+  }
+  check(MPI_File_close(&file));
+  check(MPI_Reduce(&seconds, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD));
+  if (rank == 0) printf("%.1f\n", slowest * 1e9 / calls);
+  check(MPI_Finalize());
+  return 0;
+}

@@ -1,0 +1,41 @@
+# How tests are registered.
+#
+# choir_unit_test(NAME SOURCES... LIBS...)     a GoogleTest program without MPI, built in the mpich tree only
+# choir_mpi_test(NAME RANKS n... COMMAND ...)  one test per rank count, launched by scripts/mpi-launch
+#
+# Random properties run from a fixed seed, so that CI gives the same verdict twice; `make soak` moves the seed.
+if(NOT CHOIR_TESTS)
+  return()
+endif()
+if(CHOIR_PURE_TESTS)
+  find_package(GTest REQUIRED)
+endif()
+
+function(choir_unit_test name)
+  if(NOT CHOIR_PURE_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_compile_options(${name} PRIVATE -O1 -Wno-error=maybe-uninitialized)
+  target_link_libraries(${name} PRIVATE ${arg_LIBS} rapidcheck GTest::gtest GTest::gtest_main)
+  add_test(NAME unit.${name} COMMAND ${name})
+  set_tests_properties(unit.${name} PROPERTIES LABELS "unit" TIMEOUT 240
+    ENVIRONMENT "RC_PARAMS=seed=${CHOIR_SEED} max_success=${CHOIR_PROPERTY_CASES}")
+endfunction()
+
+set(CHOIR_SEED 20261115 CACHE STRING "seed of the random tests")
+set(CHOIR_PROPERTY_CASES 200 CACHE STRING "random cases per property")
+
+function(choir_mpi_test name)
+  cmake_parse_arguments(arg "" "TIMEOUT" "RANKS;COMMAND;ENVIRONMENT;LABELS" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 240)
+  endif()
+  foreach(ranks IN LISTS arg_RANKS)
+    add_test(NAME mpi.${name}.${ranks}
+      COMMAND ${CMAKE_SOURCE_DIR}/scripts/mpi-launch ${CHOIR_MPI} ${ranks} ${arg_COMMAND})
+    set_tests_properties(mpi.${name}.${ranks} PROPERTIES LABELS "mpi;${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
+      PROCESSORS 2 ENVIRONMENT "XDG_CACHE_HOME=${CMAKE_BINARY_DIR}/test-cache;${arg_ENVIRONMENT}")
+  endforeach()
+endfunction()

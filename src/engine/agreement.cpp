@@ -1,0 +1,202 @@
+#include "engine/agreement.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "mpi/error.hpp"
+#include "mpi/real.hpp"
+
+namespace choir {
+namespace {
+
+constexpr auto highest = std::numeric_limits<std::int64_t>::max();
+
+bool finished(MPI_Request& request) {
+  int done = 0;
+  check(REAL(Test)(&request, &done, MPI_STATUS_IGNORE));
+  return done != 0;
+}
+
+
+/// Counts an arrival; the last one wakes whoever acts next.
+void arrive(Neighbourhood& hood, Room& room, std::atomic<std::uint64_t>& counter, std::uint64_t number) {
+  const auto before = counter.fetch_add(1, std::memory_order_acq_rel);
+  const auto full = static_cast<std::uint64_t>(hood.local_ranks()) * (number + 1);
+  if (before + 1 != full) return;
+  if (hood.one_node()) ring_all(hood, room);
+  else ring(room.arena->bell(0));
+}
+
+bool complete(const Neighbourhood& hood, const std::atomic<std::uint64_t>& counter, std::uint64_t number) {
+  return counter.load(std::memory_order_acquire) >= static_cast<std::uint64_t>(hood.local_ranks()) * (number + 1);
+}
+
+}  // namespace
+
+void ring_all(Neighbourhood& hood, Room& room) {
+  for (int local = 0; local < hood.local_ranks(); ++local)
+    if (local != hood.local()) ring(room.arena->bell(local));
+}
+
+Opening::Opening(Neighbourhood& hood, Room& room, const Ballot& mine)
+    : hood_(hood),
+      room_(room),
+      ranks_(hood.topology().ranks()),
+      number_(room.calls++),
+      parity_(static_cast<int>(number_ % 2)) {
+  room.arena->ballots(parity_)[hood.rank()] = mine;
+  arrive(hood, room, room.arena->board().opened, number_);
+}
+
+bool Opening::all_arrived() const { return complete(hood_, room_.arena->board().opened, number_); }
+
+Opening::Common Opening::local_common() const {
+  Common common{highest, highest, highest, highest, 0};
+  const auto* ballots = room_.arena->ballots(parity_);
+  for (const int rank : hood_.node_ranks()) {
+    const auto& ballot = ballots[rank];
+    const auto key = static_cast<std::int64_t>(ballot.plan_key >> 1);
+    common.low_key = std::min(common.low_key, key);
+    common.low_negated_key = std::min(common.low_negated_key, -key);
+    common.negated_error = std::min<std::int64_t>(common.negated_error, -ballot.error);
+    if (ballot.bytes == 0) continue;  // fits any shift
+    common.low_shift = std::min(common.low_shift, ballot.shift);
+    common.low_negated_shift = std::min(common.low_negated_shift, -ballot.shift);
+  }
+  return common;
+}
+
+void Opening::conclude(const Common& common) {
+  error_ = static_cast<int>(-common.negated_error);
+  const bool same_key = common.low_key != 0 && common.low_key == -common.low_negated_key;
+  const bool nobody_asks = common.low_shift == highest;
+  known_ = same_key && (nobody_asks || common.low_shift == -common.low_negated_shift);
+  shift_ = nobody_asks ? 0 : common.low_shift;
+}
+
+void Opening::start_reduction() {
+  common_ = local_common();
+  check(PMPI_Iallreduce(MPI_IN_PLACE, &common_, sizeof common_ / sizeof(std::int64_t), MPI_INT64_T, MPI_MIN,
+                        room_.leaders.get(), &request_));
+  phase_ = Phase::reducing;
+}
+
+void Opening::start_exchange() {
+  const auto& topology = hood_.topology();
+  constexpr int size = sizeof(Ballot);
+  int place = 0;
+  for (int node = 0; node < topology.nodes(); ++node) {
+    counts_.push_back(static_cast<int>(topology.ranks_of(node).size()) * size);
+    places_.push_back(place);
+    place += counts_.back();
+  }
+  for (const int rank : hood_.node_ranks()) sent_.push_back(room_.arena->ballots(parity_)[rank]);
+  received_.resize(static_cast<std::size_t>(ranks_));
+  check(PMPI_Iallgatherv(sent_.data(), static_cast<int>(sent_.size()) * size, MPI_BYTE, received_.data(),
+                         counts_.data(), places_.data(), MPI_BYTE, room_.leaders.get(), &request_));
+  phase_ = Phase::exchanging;
+}
+
+void Opening::finish_exchange() {
+  auto* ballots = room_.arena->ballots(parity_);
+  std::size_t next = 0;
+  for (int node = 0; node < hood_.topology().nodes(); ++node)
+    for (const int rank : hood_.topology().ranks_of(node)) ballots[rank] = received_[next++];
+}
+
+/// The leader tells its node what the nodes agreed on.
+void Opening::publish() {
+  auto& board = room_.arena->board();
+  board.plan_is_known.store(known_ ? 1 : 0, std::memory_order_relaxed);
+  board.verdict.end_of_file = shift_;
+  board.verdict.error = error_;
+  board.opening_published.store(number_ + 1, std::memory_order_release);
+  ring_all(hood_, room_);
+  phase_ = Phase::done;
+}
+
+bool Opening::poll() {
+  if (phase_ == Phase::gathering) {
+    if (hood_.one_node() || hood_.is_leader()) {
+      if (!all_arrived()) return false;
+      if (hood_.one_node()) {
+        conclude(local_common());
+        phase_ = Phase::done;
+      } else {
+        start_reduction();
+      }
+    } else {
+      phase_ = Phase::waiting;
+    }
+  }
+  if (phase_ == Phase::reducing && finished(request_)) {
+    conclude(common_);
+    if (known_ || error_ != 0) publish();
+    else start_exchange();
+  }
+  if (phase_ == Phase::exchanging && finished(request_)) {
+    finish_exchange();
+    publish();
+  }
+  if (phase_ == Phase::waiting) {
+    auto& board = room_.arena->board();
+    if (board.opening_published.load(std::memory_order_acquire) < number_ + 1) return false;
+    known_ = board.plan_is_known.load(std::memory_order_relaxed) != 0;
+    shift_ = board.verdict.end_of_file;
+    error_ = board.verdict.error;
+    phase_ = Phase::done;
+  }
+  return phase_ == Phase::done;
+}
+
+Closing::Closing(Neighbourhood& hood, Room& room, std::uint64_t number, const Outcome& mine)
+    : hood_(hood), room_(room), number_(number), parity_(static_cast<int>(number % 2)) {
+  room.arena->outcome(parity_, hood.local()) = mine;
+  arrive(hood, room, room.arena->board().closed, number_);
+}
+
+Outcome Closing::local_verdict() const {
+  Outcome worst = room_.arena->outcome(parity_, 0);
+  for (int local = 1; local < hood_.local_ranks(); ++local) {
+    const auto& one = room_.arena->outcome(parity_, local);
+    worst.error = std::max(worst.error, one.error);
+    worst.end_of_file = std::min(worst.end_of_file, one.end_of_file);
+    worst.elapsed_ns = std::max(worst.elapsed_ns, one.elapsed_ns);
+  }
+  return worst;
+}
+
+bool Closing::poll() {
+  auto& board = room_.arena->board();
+  if (phase_ == Phase::gathering) {
+    if (!hood_.one_node() && !hood_.is_leader()) {
+      phase_ = Phase::waiting;
+    } else {
+      if (!complete(hood_, board.closed, number_)) return false;
+      verdict_ = local_verdict();
+      if (hood_.one_node()) {
+        phase_ = Phase::done;
+        return true;
+      }
+      packed_[0] = -verdict_.error;
+      packed_[1] = verdict_.end_of_file;
+      packed_[2] = -verdict_.elapsed_ns;
+      check(PMPI_Iallreduce(MPI_IN_PLACE, packed_, 3, MPI_INT64_T, MPI_MIN, room_.leaders.get(), &request_));
+      phase_ = Phase::reducing;
+    }
+  }
+  if (phase_ == Phase::reducing && finished(request_)) {
+    verdict_ = {static_cast<std::int32_t>(-packed_[0]), 0, packed_[1], -packed_[2]};
+    board.verdict = verdict_;
+    board.closing_published.store(number_ + 1, std::memory_order_release);
+    ring_all(hood_, room_);
+    phase_ = Phase::done;
+  }
+  if (phase_ == Phase::waiting && board.closing_published.load(std::memory_order_acquire) >= number_ + 1) {
+    verdict_ = board.verdict;
+    phase_ = Phase::done;
+  }
+  return phase_ == Phase::done;
+}
+
+}  // namespace choir

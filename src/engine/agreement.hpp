@@ -1,0 +1,83 @@
+// agreement.hpp: the two points of a call where all ranks meet.
+//
+// Opening: everyone learns what everyone asks for. Closing: everyone learns whether anyone failed, so that an
+// error on one rank is the same error on all, in the same call. Inside a node both are counters in shared
+// memory; between nodes one small reduction of the nodes' leaders (and, for a pattern not seen before, one
+// gathering of 64 bytes per rank). Both are polled and never block.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "engine/room.hpp"
+
+namespace choir {
+
+class Opening {
+ public:
+  Opening(Neighbourhood& hood, Room& room, const Ballot& mine);
+  /// Advances; true once the ballots of all ranks are known.
+  bool poll();
+  /// In rank order. Valid until the call closes. Not filled if known() is true and there are several nodes.
+  std::span<const Ballot> ballots() const { return {room_.arena->ballots(parity_), static_cast<std::size_t>(ranks_)}; }
+  /// Every rank named the same cached plan with the same shift.
+  bool known() const { return known_; }
+  /// The error class of the first rank that brought one; 0: none.
+  int error() const { return error_; }
+  std::int64_t shift() const { return shift_; }
+
+ private:
+  /// What the nodes reduce: equal minimum and maximum mean that all agree.
+  struct Common {
+    std::int64_t low_key, low_negated_key, low_shift, low_negated_shift, negated_error;
+  };
+  enum class Phase { gathering, reducing, exchanging, waiting, done };
+
+  bool all_arrived() const;
+  Common local_common() const;
+  void conclude(const Common& common);
+  void start_reduction();
+  void start_exchange();
+  void finish_exchange();
+  void publish();
+
+  Neighbourhood& hood_;
+  Room& room_;
+  int ranks_;
+  std::uint64_t number_;
+  int parity_;
+  Phase phase_ = Phase::gathering;
+  bool known_ = false;
+  int error_ = 0;
+  std::int64_t shift_ = 0;
+  Common common_{};
+  MPI_Request request_ = MPI_REQUEST_NULL;
+  std::vector<Ballot> sent_, received_;
+  std::vector<int> counts_, places_;
+};
+
+class Closing {
+ public:
+  Closing(Neighbourhood& hood, Room& room, std::uint64_t number, const Outcome& mine);
+  bool poll();
+  /// Worst error, lowest end of file, longest time.
+  const Outcome& verdict() const { return verdict_; }
+
+ private:
+  enum class Phase { gathering, reducing, waiting, done };
+  Outcome local_verdict() const;
+
+  Neighbourhood& hood_;
+  Room& room_;
+  std::uint64_t number_;
+  int parity_;
+  Phase phase_ = Phase::gathering;
+  Outcome verdict_;
+  std::int64_t packed_[3] = {};
+  MPI_Request request_ = MPI_REQUEST_NULL;
+};
+
+/// Rings every rank of this node.
+void ring_all(Neighbourhood& hood, Room& room);
+
+}  // namespace choir

@@ -1,0 +1,339 @@
+#include "engine/call.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <ctime>
+
+#include "engine/direct.hpp"
+#include "engine/file.hpp"
+#include "engine/lane.hpp"
+#include "engine/mapped.hpp"
+#include "engine/seat.hpp"
+#include "engine/slots.hpp"
+#include "select/signature.hpp"
+
+namespace choir {
+namespace {
+
+constexpr std::int64_t page = 4096;
+
+double seconds(std::int64_t from_ns, std::int64_t to_ns) { return static_cast<double>(to_ns - from_ns) * 1e-9; }
+
+/// What identifies a pattern wherever it lies: every rank's ballot relative to the lowest offset.
+std::uint64_t key_of(std::span<const Ballot> ballots) {
+  std::int64_t lowest = INT64_MAX;
+  for (const auto& ballot : ballots)
+    if (ballot.bytes > 0) lowest = std::min(lowest, ballot.low);
+  std::uint64_t sum = 0;
+  for (std::size_t rank = 0; rank < ballots.size(); ++rank) {
+    const auto& ballot = ballots[rank];
+    select::Signature one;
+    one.add(static_cast<std::int64_t>(rank)).add(static_cast<std::int64_t>(ballot.hash)).add(ballot.bytes);
+    if (ballot.bytes > 0) one.add(ballot.low - lowest).add(ballot.high - ballot.low);
+    sum += one.value();
+  }
+  return sum | 2;  // never 0, also without its lowest bit
+}
+
+/// The finest grain of the requests and of the plan's windows.
+std::int64_t common_grain(std::int64_t grain, const Plan& plan) {
+  auto bits = static_cast<std::uint64_t>(grain | plan.cycle_bytes);
+  for (const auto& aggregator : plan.aggregators) {
+    bits |= static_cast<std::uint64_t>(aggregator.domain.offset);
+    if (aggregator.domain.count > 1)
+      bits |= static_cast<std::uint64_t>(aggregator.domain.length | aggregator.domain.stride);
+  }
+  return std::int64_t{1} << std::countr_zero(bits);
+}
+
+/// Whether a plan can be moved as it is: cuts stay where pages and stripes begin.
+bool keeps_alignment(std::int64_t shift, const Parameters& parameters) {
+  const auto period = parameters.stripe_unit > 0
+                          ? parameters.stripe_unit * std::max(1, parameters.stripe_servers)
+                          : page;
+  return shift % period == 0 && shift % page == 0;
+}
+
+}  // namespace
+
+Call::Call(File& file, CallRequest request) : file_(file), request_(std::move(request)), started_ns_(now_ns()) {}
+Call::~Call() = default;
+
+Room& Call::room() { return file_.room(); }
+
+bool Call::poll() {
+  switch (state_) {
+    case State::queued: return begin();
+    case State::opening: return opening_->poll() && finish_opening();
+    case State::executing: return execute();
+    case State::closing: return closing_->poll() && finish_closing();
+    case State::host:
+    case State::done: return false;
+  }
+  return false;
+}
+
+Ballot Call::ballot() {
+  Ballot mine;
+  mine.error = request_.error;
+  if (request_.error != 0) return mine;
+  const auto& access = request_.access;
+  const auto span = access.span();
+  mine.low = span.begin;
+  mine.high = span.end;
+  mine.bytes = access.bytes();
+  mine.pieces = access.pieces();
+  mine.grain = static_cast<std::uint32_t>(access.grain());
+  mine.hash = mine.bytes > 0 ? access.relative_hash() : 0;
+  if (file_.settings().plan_cache_bytes > 0) {
+    if (const auto known = file_.hood().plans().find(access)) {
+      mine.plan_key = known->key;
+      mine.shift = mine.low - known->low;
+    }
+  }
+  return mine;
+}
+
+bool Call::begin() {
+  opening_.emplace(file_.hood(), file_.room(), ballot());
+  number_ = file_.room().calls - 1;
+  state_ = State::opening;
+  if (opening_->poll()) finish_opening();
+  return true;
+}
+
+/// Finds or makes the entry that says what everyone asks for.
+void Call::learn_pattern() {
+  auto& cache = file_.hood().plans();
+  if (opening_->known()) {
+    const auto mine = cache.find(request_.access);
+    pattern_ = mine ? cache.find(mine->key) : nullptr;
+    plan_was_known_ = pattern_ != nullptr;
+  }
+  if (plan_was_known_) {
+    ++cache.hits;
+    if (opening_->shift() == 0) return;
+    shifted_ = pattern_->ranks;
+    for (auto& rank : shifted_) rank.low += opening_->shift(), rank.high += opening_->shift();
+    return;
+  }
+  ++cache.misses;
+  const auto ballots = opening_->ballots();
+  pattern_ = std::make_shared<PlanEntry>();
+  pattern_->key = key_of(ballots);
+  pattern_->bytes = request_.access.bytes();
+  pattern_->low = ballots[static_cast<std::size_t>(file_.hood().rank())].low;
+  if (pattern_->bytes > 0) {
+    pattern_->tile = request_.access.file.tile;
+    pattern_->begin_in_tile = request_.access.begin % pattern_->tile->bytes();
+  }
+  pattern_->grain = page;
+  std::uint64_t sum = 0;
+  for (const auto& one : ballots) {
+    pattern_->ranks.push_back({one.low, one.high, one.bytes});
+    pattern_->pieces += one.pieces;
+    if (one.bytes > 0) pattern_->grain = std::min<std::int64_t>(pattern_->grain, one.grain);
+    sum += select::Signature()
+               .add(one.bytes)
+               .add(one.pieces)
+               .add(select::relative_offset(one.low, one.high, one.bytes, one.pieces))
+               .value();
+  }
+  pattern_->signature = select::combined_signature(sum, static_cast<int>(ballots.size()));
+  if (file_.settings().plan_cache_bytes > 0) cache.insert(pattern_);
+}
+
+int Call::choose(const PlanInput& in, const Situation& situation) {
+  if (const auto fixed = file_.fixed_row(request_.operation)) {
+    const auto& row = file_.strategies().rows()[static_cast<std::size_t>(*fixed)];
+    const bool host = row.name == "native";
+    reason_ = "set";
+    if (std::isfinite(row.estimate_s(in, situation)) && (!host || request_.may_use_host)) return *fixed;
+    reason_ = host ? "native cannot serve nonblocking calls" : row.name + " does not apply here";
+    return *file_.strategies().find("two_phase");
+  }
+  std::vector<select::Candidate> candidates;
+  for (const int row : file_.candidates()) {
+    const auto& strategy = file_.strategies().rows()[static_cast<std::size_t>(row)];
+    const bool allowed = strategy.name != "native" || request_.may_use_host;
+    candidates.push_back({strategy.name, allowed ? strategy.estimate_s(in, situation) : not_applicable});
+  }
+  const auto choice = file_.selector().next(signature_, candidates);
+  if (choice.candidate < 0) return *file_.strategies().find("two_phase");
+  candidate_ = choice.candidate;
+  file_.note_signature(signature_);
+  phase_ = choice.phase;
+  reason_ = choice.reason;
+  return file_.candidates()[static_cast<std::size_t>(choice.candidate)];
+}
+
+std::shared_ptr<const Plan> Call::plan_for(const PlanInput& in, int row) {
+  const auto& strategy = file_.strategies().rows()[static_cast<std::size_t>(row)];
+  const auto shift = shifted_.empty() ? 0 : opening_->shift();
+  if (!keeps_alignment(shift, in.parameters)) return std::make_shared<const Plan>(strategy.plan(in));
+  auto& kept = pattern_->plans[strategy.name + file_.plan_suffix()];
+  if (!kept) {
+    auto made = strategy.plan(in);
+    auto in_place = made;
+    in_place.shift(-shift);
+    kept = std::make_shared<const Plan>(std::move(in_place));
+  }
+  if (shift == 0) return kept;
+  auto moved = *kept;
+  moved.shift(shift);
+  return std::make_shared<const Plan>(std::move(moved));
+}
+
+bool Call::finish_opening() {
+  opened_ns_ = now_ns();
+  if (opening_->error() != 0) {  // every rank knows it already: nothing to close
+    finish(opening_->error());
+    return true;
+  }
+  learn_pattern();
+  const std::span<const RankSummary> ranks = shifted_.empty() ? pattern_->ranks : shifted_;
+  const PlanInput in{file_.hood().topology(), ranks, file_.parameters(), file_.seats() - 1};
+  const Situation situation{pattern_->pieces, request_.operation == Operation::write,
+                            file_.facts().local_file_system, (file_.facts().mode & MPI_MODE_WRONLY) == 0};
+  signature_ = pattern_->signature + (request_.operation == Operation::write ? 1U : 0U) +
+               (request_.may_use_host ? 2U : 0U);
+  row_ = choose(in, situation);
+  plan_ = plan_for(in, row_);
+  planned_ns_ = now_ns();
+  start_tasks();
+  return true;
+}
+
+void Call::start_tasks() {
+  const std::span<const RankSummary> ranks = shifted_.empty() ? pattern_->ranks : shifted_;
+  if (plan_->exchange == Exchange::host) {
+    state_ = State::host;
+    return;
+  }
+  std::int64_t bytes = 0, low = INT64_MAX, high = 0;
+  for (const auto& rank : ranks) {
+    bytes += rank.bytes;
+    if (!rank.empty()) low = std::min(low, rank.low), high = std::max(high, rank.high);
+  }
+  const auto threshold = file_.parameters().sieve_threshold;
+  const bool sparse = static_cast<double>(bytes) < threshold * static_cast<double>(high - low);
+  const bool marks = request_.operation == Operation::read && (plan_->requests != Requests::sieve || sparse);
+  context_.emplace(Context{file_.hood(), file_.room(), file_, *plan_, ranks, request_.operation, request_.access,
+                           request_.memory, common_grain(pattern_->grain, *plan_), marks, threshold, number_, 0,
+                           no_end_of_file, {}});
+  switch (plan_->exchange) {
+    case Exchange::none: add_direct(*context_, tasks_); break;
+    case Exchange::mapped: add_mapped(*context_, tasks_); break;
+    case Exchange::slots: add_slots(*context_, tasks_); break;
+    default:
+      add_seats(*context_, tasks_);
+      add_lanes(*context_, tasks_);
+      break;
+  }
+  state_ = State::executing;
+  execute();
+}
+
+bool Call::execute() {
+  bool advanced = false, all_done = true;
+  for (auto& task : tasks_) {
+    if (task->done()) continue;
+    if (task->poll()) advanced = true;
+    if (!task->done()) all_done = false;
+  }
+  if (!all_done) return advanced;
+  return start_closing();
+}
+
+bool Call::start_closing() {
+  executed_ns_ = now_ns();
+  Outcome mine;
+  mine.error = context_ ? error_class_of(context_->error) : error_;
+  mine.end_of_file = context_ ? context_->end_of_file : no_end_of_file;
+  mine.elapsed_ns = executed_ns_ - opened_ns_;
+  closing_.emplace(file_.hood(), file_.room(), number_, mine);
+  state_ = State::closing;
+  if (closing_->poll()) finish_closing();
+  return true;
+}
+
+void Call::host_finished(int error_class, std::int64_t bytes) {
+  error_ = error_class;
+  bytes_ = bytes;
+  start_closing();
+}
+
+bool Call::finish_closing() {
+  const auto& verdict = closing_->verdict();
+  if (plan_->exchange != Exchange::host) {
+    bytes_ = request_.access.bytes();
+    if (verdict.end_of_file != no_end_of_file && request_.operation == Operation::read && bytes_ > 0)
+      bytes_ = std::clamp<std::int64_t>(
+          request_.access.file.position_of(verdict.end_of_file) - request_.access.begin, 0, bytes_);
+  }
+  std::int64_t bytes = 0;
+  for (const auto& rank : pattern_->ranks) bytes += rank.bytes;
+  if (candidate_ >= 0) {
+    if (verdict.error != 0 || bytes == 0) file_.selector().abandon(signature_, candidate_);
+    else file_.selector().record(signature_, candidate_, static_cast<double>(verdict.elapsed_ns) * 1e-9, bytes);
+  }
+  finish(verdict.error);
+  return true;
+}
+
+void Call::finish(int error_class) {
+  error_ = error_class;
+  if (error_ != 0) bytes_ = 0;
+  if (row_ >= 0) {
+    file_.last_strategy = file_.strategies().rows()[static_cast<std::size_t>(row_)].name;
+    file_.last_reason = reason_;
+  }
+  if (file_.witness().wanted()) witness();
+  tasks_.clear();
+  state_ = State::done;
+}
+
+void Call::witness() {
+  const auto now = now_ns();
+  const Traffic none;
+  const auto& traffic = context_ ? context_->traffic : none;
+  trace::CallRecord record;
+  record.file = file_.facts().path;
+  record.call = static_cast<std::int64_t>(number_);
+  record.operation = request_.name;
+  record.strategy = row_ >= 0 ? std::string_view(file_.strategies().rows()[static_cast<std::size_t>(row_)].name) : "";
+  record.phase = candidate_ >= 0 ? select::phase_name(phase_) : "fixed";
+  record.reason = reason_;
+  record.signature = signature_;
+  record.bytes = request_.access.bytes();
+  record.pieces = request_.error == 0 ? request_.access.pieces() : 0;
+  record.ranks = file_.hood().topology().ranks();
+  record.rank = file_.hood().rank();
+  record.aggregator = traffic.requests > 0;
+  record.seconds.total = seconds(started_ns_, now);
+  if (opened_ns_ > 0) record.seconds.agree = seconds(started_ns_, opened_ns_);
+  if (planned_ns_ > 0) record.seconds.plan = seconds(opened_ns_, planned_ns_);
+  record.seconds.exchange = static_cast<double>(traffic.exchange_ns) * 1e-9;
+  record.seconds.storage = static_cast<double>(traffic.storage_ns) * 1e-9;
+  if (executed_ns_ > 0)
+    record.seconds.wait = std::max(0.0, seconds(planned_ns_, now) - record.seconds.exchange - record.seconds.storage);
+  record.bytes_inside = traffic.bytes_in_node;
+  record.bytes_between = traffic.bytes_between_nodes;
+  record.cycles = traffic.cycles;
+  record.bytes_sieved = traffic.sieved_bytes;
+  record.storage_requests = traffic.requests;
+  if (request_.error == 0 && request_.access.bytes() > 0) {
+    const auto span = request_.access.span();
+    record.offset_low = span.begin;
+    record.offset_high = span.end;
+  }
+  record.plan_cached = plan_was_known_;
+  record.error_class = error_;
+  timespec wall{};
+  clock_gettime(CLOCK_REALTIME, &wall);
+  record.start_s = static_cast<double>(wall.tv_sec) + static_cast<double>(wall.tv_nsec) * 1e-9 - record.seconds.total;
+  file_.witness().add(record);
+}
+
+}  // namespace choir

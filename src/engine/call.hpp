@@ -1,0 +1,93 @@
+// call.hpp: one collective call, from what a rank asks to what it is told.
+//
+//   queued -> opening (who asks for what) -> executing a plan -> closing (did anyone fail) -> done
+//
+// A blocking call is start + wait, a nonblocking one start now + poll later; both are this.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engine/agreement.hpp"
+#include "engine/task.hpp"
+#include "plan/strategy.hpp"
+#include "select/selector.hpp"
+
+namespace choir {
+
+class File;
+
+/// What the program asked for.
+struct CallRequest {
+  Operation operation = Operation::write;
+  std::string_view name;  ///< "write_all", ...
+  Access access;
+  Memory memory;
+  int error = 0;              ///< an MPI error class this rank already found in its arguments
+  bool may_use_host = false;  ///< a blocking call can be handed to the host MPI
+};
+
+class Call {
+ public:
+  Call(File& file, CallRequest request);
+  ~Call();
+
+  /// Advances as far as possible without waiting; true if anything happened.
+  bool poll();
+  bool done() const { return state_ == State::done; }
+  /// The plan is the host MPI's own collective: whoever waits must make that call and then say how it went.
+  bool wants_host() const { return state_ == State::host; }
+  void host_finished(int error_class, std::int64_t bytes);
+
+  const CallRequest& request() const { return request_; }
+  /// After done(): an MPI error class, equal on all ranks; 0 is success.
+  int error() const { return error_; }
+  /// After done(): bytes this rank got or gave.
+  std::int64_t bytes() const { return bytes_; }
+  /// Somebody waits for this call in its own thread right now.
+  Room& room();
+
+ private:
+  enum class State { queued, opening, executing, host, closing, done };
+
+  bool begin();
+  bool finish_opening();
+  bool execute();
+  bool start_closing();
+  bool finish_closing();
+  void finish(int error_class);
+
+  Ballot ballot();
+  void learn_pattern();
+  int choose(const PlanInput& in, const Situation& situation);
+  std::shared_ptr<const Plan> plan_for(const PlanInput& in, int row);
+  void start_tasks();
+  void witness();
+
+  File& file_;
+  CallRequest request_;
+  State state_ = State::queued;
+  int error_ = 0;
+  std::int64_t bytes_ = 0;
+
+  std::uint64_t number_ = 0;
+  std::optional<Opening> opening_;
+  std::optional<Closing> closing_;
+  std::shared_ptr<PlanEntry> pattern_;      ///< everyone's request, at the place it was first seen
+  std::vector<RankSummary> shifted_;        ///< everyone's request, here; empty if it is in place
+  std::shared_ptr<const Plan> plan_;
+  std::optional<Context> context_;
+  Tasks tasks_;
+  bool plan_was_known_ = false;
+
+  // What was chosen and how long it took, for the selector and the trace.
+  int row_ = -1;        ///< of the file's strategy table
+  int candidate_ = -1;  ///< of the selector; -1: the strategy was fixed
+  std::uint64_t signature_ = 0;
+  select::Phase phase_ = select::Phase::only;
+  std::string reason_;
+  std::int64_t started_ns_ = 0, opened_ns_ = 0, planned_ns_ = 0, executed_ns_ = 0;
+};
+
+}  // namespace choir

@@ -1,0 +1,255 @@
+#include "engine/file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+
+#include "engine/progress.hpp"
+#include "mpi/error.hpp"
+
+namespace choir {
+namespace {
+
+/// Cycle buffers of a node: one per aggregator the settings ask for, and one for a relay.
+int seats_for(const Settings& settings, const Topology& topology) {
+  const int by_cores = std::min(4, topology.cores_per_node());
+  int wanted = settings.aggregators_per_node > 0 ? settings.aggregators_per_node : by_cores;
+  wanted = std::max(wanted, settings.writers_per_group);
+  int most = 1;
+  for (int node = 0; node < topology.nodes(); ++node)
+    most = std::max(most, static_cast<int>(topology.ranks_of(node).size()));
+  return std::clamp(wanted, 1, most) + 1;
+}
+
+std::int64_t capacity_for(const Settings& settings) {
+  const auto bytes = settings.cycle_buffer == "scaling"
+                         ? std::max(settings.cycle_buffer_bytes, settings.cycle_buffer_max_bytes)
+                         : settings.cycle_buffer_bytes;
+  return std::max<std::int64_t>(bytes, 4096);
+}
+
+Parameters parameters_from(const Settings& s, const FileFacts& facts) {
+  Parameters p;
+  p.aggregators_per_node = s.aggregators_per_node;
+  p.aggregators = s.aggregators;
+  p.aggregators_per_server = s.aggregators_per_server;
+  p.cycle_bytes = s.cycle_buffer_bytes;
+  p.scaling = s.cycle_buffer == "scaling";
+  p.most_cycle_bytes = capacity_for(s);
+  p.group_size = s.group_size;
+  p.writers_per_group = s.writers_per_group;
+  p.concurrent = s.concurrent;
+  p.sieve_threshold = s.sieve_threshold;
+  if (s.striping_unit > 0 && s.striping_factor > 0) {
+    p.stripe_unit = s.striping_unit;
+    p.stripe_servers = s.striping_factor;
+  } else if (facts.stripes) {
+    p.stripe_unit = facts.stripes->unit;
+    p.stripe_servers = facts.stripes->servers;
+  }
+  return p;
+}
+
+std::string suffix_of(const Parameters& p) {
+  std::ostringstream text;
+  text << '/' << p.aggregators_per_node << '/' << p.aggregators << '/' << p.aggregators_per_server << '/'
+       << p.cycle_bytes << '/' << p.scaling << '/' << p.most_cycle_bytes << '/' << p.group_size << '/'
+       << p.writers_per_group << '/' << p.concurrent << '/' << p.stripe_unit << '/' << p.stripe_servers;
+  return text.str();
+}
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> words;
+  std::istringstream in(list);
+  for (std::string word; std::getline(in, word, ',');)
+    if (!word.empty()) words.push_back(word);
+  return words;
+}
+
+const std::string& value_or(const std::map<std::string, std::string>& table, const char* key,
+                            const std::string& fallback) {
+  const auto found = table.find(key);
+  return found == table.end() ? fallback : found->second;
+}
+
+void add_custom(StrategyTable& table, const std::string& name, const std::map<std::string, std::string>& fields) {
+  const auto recipe =
+      parse_recipe(value_or(fields, "partition", "even"), value_or(fields, "aggregators", "per_node"),
+                   value_or(fields, "cycles", "by_offset"), value_or(fields, "requests", "list"),
+                   value_or(fields, "node_first", "0") == "1");
+  table.add(strategy_from(name, "from the configuration", recipe));
+}
+
+}  // namespace
+
+void warn(const std::string& text) {
+  if (std::getenv("CHOIR_QUIET") == nullptr) std::fprintf(stderr, "choir: warning: %s\n", text.c_str());
+}
+
+int error_class_of(int errno_value) {
+  switch (errno_value) {
+    case 0: return MPI_SUCCESS;
+    case ENOSPC: return MPI_ERR_NO_SPACE;
+    case EDQUOT: return MPI_ERR_QUOTA;
+    case EROFS: return MPI_ERR_READ_ONLY;
+    case EACCES:
+    case EPERM: return MPI_ERR_ACCESS;
+    case ENOENT: return MPI_ERR_NO_SUCH_FILE;
+    case EBADF: return MPI_ERR_AMODE;
+    case ENOMEM: return MPI_ERR_NO_MEM;
+    default: return MPI_ERR_IO;
+  }
+}
+
+File::File(std::shared_ptr<Neighbourhood> hood, FileFacts facts, Settings settings)
+    : hood_(std::move(hood)),
+      facts_(std::move(facts)),
+      settings_(std::move(settings)),
+      seats_(seats_for(settings_, hood_->topology())),
+      room_(hood_->take_room(seats_, capacity_for(settings_))),
+      parameters_(parameters_from(settings_, facts_)),
+      plan_suffix_(suffix_of(parameters_)) {
+  hood_->plans().limit(static_cast<std::size_t>(settings_.plan_cache_bytes));
+  resolve_strategies();
+  select::Policy policy;
+  policy.calls_each = settings_.examine_calls;
+  policy.drift = settings_.drift;
+  selector_ = select::Selector(policy);
+  seed_selector();
+  witness_ = std::make_unique<Witness>(settings_.stats, settings_.trace);
+  // One node has no metadata server to overload, and a file deleted while open stays usable, as it does natively.
+  if (hood_->one_node()) open_descriptor();
+}
+
+File::~File() {
+  for (const auto signature : signatures_)
+    if (const auto* state = selector_.state(signature))
+      hood_->learned().remember(facts_.file_system, signature, state->result());
+  hood_->learned().store(*hood_, settings_.memory);
+  if (fd_ >= 0) ::close(fd_);
+  hood_->give_back(std::move(room_));
+}
+
+void File::resolve_strategies() {
+  const bool speaks = hood_->rank() == 0;
+  const auto tell = [&](const std::string& text) {
+    if (speaks) warn(text);
+  };
+  for (const auto& [name, fields] : settings_.custom) try {
+      add_custom(table_, name, fields);
+    } catch (const std::exception& e) {
+      tell("[strategy." + name + "] is ignored: " + e.what());
+    }
+  for (const auto& path : split(settings_.plugins)) try {
+      load_plugin(table_, path);
+    } catch (const std::exception& e) {
+      tell("plug-in ignored: " + std::string(e.what()));
+    }
+  const auto row_of = [&](const std::string& name) -> std::optional<int> {
+    if (name.empty() || name == "auto") return std::nullopt;
+    const auto row = table_.find(name);
+    if (!row) tell("strategy \"" + name + "\": there is no such strategy (see choir info); using auto");
+    return row;
+  };
+  const auto both = row_of(settings_.strategy);
+  fixed_read_ = settings_.read_strategy.empty() ? both : row_of(settings_.read_strategy);
+  fixed_write_ = settings_.write_strategy.empty() ? both : row_of(settings_.write_strategy);
+  for (const auto& name : split(settings_.candidates))
+    if (const auto row = table_.find(name)) candidates_.push_back(*row);
+    else tell("candidates: there is no strategy \"" + name + "\"");
+  if (candidates_.empty())
+    for (std::size_t row = 0; row < table_.rows().size(); ++row) candidates_.push_back(static_cast<int>(row));
+}
+
+std::optional<int> File::fixed_row(Operation operation) const {
+  return operation == Operation::read ? fixed_read_ : fixed_write_;
+}
+
+void File::seed_selector() {
+  auto& learned = hood_->learned();
+  learned.load(*hood_, *room_, settings_.memory);
+  for (const auto& [signature, remembered] : learned.of(facts_.file_system)) selector_.seed(signature, remembered);
+}
+
+std::shared_ptr<Call> File::start(CallRequest request) {
+  auto call = std::make_shared<Call>(*this, std::move(request));
+  under_way_.fetch_add(1, std::memory_order_relaxed);
+  {
+    const std::lock_guard lock(incoming_mutex_);
+    incoming_.push_back(call);
+  }
+  poll();
+  return call;
+}
+
+bool File::poll() {
+  if (!busy()) return false;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return false;
+  bool advanced = false;
+  while (true) {
+    if (calls_.empty()) {
+      const std::lock_guard moving(incoming_mutex_);
+      calls_.swap(incoming_);
+      if (calls_.empty()) return advanced;
+    }
+    if (calls_.front()->poll()) advanced = true;
+    if (!calls_.front()->done()) return advanced;
+    calls_.pop_front();
+    under_way_.fetch_sub(1, std::memory_order_relaxed);
+    advanced = true;
+  }
+}
+
+bool File::busy() const { return under_way_.load(std::memory_order_relaxed) > 0; }
+
+void File::open_descriptor() {
+  tried_ = true;
+  const bool reads_only = (facts_.mode & MPI_MODE_RDONLY) != 0;
+  fd_ = ::open(facts_.path.c_str(), (reads_only ? O_RDONLY : O_RDWR) | O_CLOEXEC);
+  if (fd_ < 0 && !reads_only) {
+    fd_ = ::open(facts_.path.c_str(), O_WRONLY | O_CLOEXEC);
+    readable_ = false;
+  }
+  if (fd_ < 0) {
+    fd_error_ = errno;
+    return;
+  }
+  struct stat info {};
+  if (fstat(fd_, &info) != 0 || static_cast<std::int64_t>(info.st_ino) != facts_.inode) {
+    ::close(fd_);  // another file has taken this one's name: never write into it
+    fd_ = -1;
+    fd_error_ = ESTALE;
+    return;
+  }
+  Device* device = &system_device();
+  if (!settings_.fault.empty()) {
+    const auto fault = parse_fault(settings_.fault);
+    if (fault.rank < 0 || fault.rank == hood_->rank()) {
+      faulty_ = faulty_device(*device, fault);
+      device = faulty_.get();
+    }
+  }
+  if (settings_.backend == "io_uring" && !faulty_) storage_ = uring_storage(fd_);
+  if (!storage_) storage_ = posix_storage(fd_, *device);
+}
+
+int File::descriptor(int& error) {
+  if (!tried_) open_descriptor();
+  error = fd_error_;
+  return fd_;
+}
+
+Storage* File::storage(int& error) {
+  if (!tried_) open_descriptor();
+  error = fd_error_;
+  return storage_.get();
+}
+
+}  // namespace choir

@@ -1,0 +1,105 @@
+// file.hpp: an open file as the engine sees it: where its ranks meet, what is set, which calls are under way.
+//
+// Calls on one file are carried out in the order they were made, which MPI guarantees to be the same on all ranks.
+// Thread safe: a progress thread may poll while the program waits.
+#pragma once
+
+#include <deque>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "engine/call.hpp"
+#include "engine/witness.hpp"
+#include "plan/strategy.hpp"
+#include "settings/settings.hpp"
+#include "storage/layout.hpp"
+
+namespace choir {
+
+/// What the ranks agreed on when the file was opened.
+struct FileFacts {
+  std::string path;
+  int mode = 0;  ///< MPI_MODE_*
+  std::string file_system;
+  bool local_file_system = false;
+  std::int64_t device = 0, inode = 0;  ///< to notice a file that was replaced
+  std::optional<StripeLayout> stripes;
+};
+
+class File final : public FileAccess {
+ public:
+  /// Collective. Throws MpiError on all ranks if there is no memory for cycle buffers.
+  File(std::shared_ptr<Neighbourhood> hood, FileFacts facts, Settings settings);
+  /// Collective: the room goes back. All calls are done.
+  ~File() override;
+
+  Neighbourhood& hood() { return *hood_; }
+  Room& room() { return *room_; }
+  const FileFacts& facts() const { return facts_; }
+  const Settings& settings() const { return settings_; }
+  const StrategyTable& strategies() const { return table_; }
+  select::Selector& selector() { return selector_; }
+  Witness& witness() { return *witness_; }
+  const Parameters& parameters() const { return parameters_; }
+  int seats() const { return seats_; }
+  const std::string& plan_suffix() const { return plan_suffix_; }
+  /// The row a fixed strategy names; nothing: auto.
+  std::optional<int> fixed_row(Operation operation) const;
+  /// Rows auto may choose from.
+  const std::vector<int>& candidates() const { return candidates_; }
+  /// The strategy of the latest call and why, for MPI_File_get_info.
+  std::string last_strategy, last_reason;
+  /// A signature auto has chosen for, to be remembered.
+  void note_signature(std::uint64_t signature) { signatures_.insert(signature); }
+
+  /// Begins a call: it runs after those before it.
+  std::shared_ptr<Call> start(CallRequest request);
+  /// Advances the calls under way; true if anything happened.
+  bool poll();
+  bool busy() const;
+
+  Storage* storage(int& error) override;
+  int descriptor(int& error) override;
+  bool readable() override { return readable_; }
+
+ private:
+  void open_descriptor();
+  void resolve_strategies();
+  void seed_selector();
+
+  std::shared_ptr<Neighbourhood> hood_;
+  FileFacts facts_;
+  Settings settings_;
+  int seats_;
+  std::unique_ptr<Room> room_;
+  StrategyTable table_;
+  Parameters parameters_;
+  std::string plan_suffix_;
+  std::vector<int> candidates_;
+  std::optional<int> fixed_read_, fixed_write_;
+  select::Selector selector_;
+  std::set<std::uint64_t> signatures_;
+  std::unique_ptr<Witness> witness_;
+
+  std::mutex incoming_mutex_;  ///< held for a moment only: starting a call never waits for one that runs
+  std::deque<std::shared_ptr<Call>> incoming_;
+  std::mutex mutex_;  ///< held while calls advance
+  std::deque<std::shared_ptr<Call>> calls_;
+  std::atomic<int> under_way_{0};
+
+  int fd_ = -1;
+  int fd_error_ = 0;
+  bool tried_ = false;
+  bool readable_ = true;
+  std::unique_ptr<Device> faulty_;
+  std::unique_ptr<Storage> storage_;
+};
+
+/// An MPI error class for an errno number.
+int error_class_of(int errno_value);
+
+/// One line on standard error, unless CHOIR_QUIET is set.
+void warn(const std::string& text);
+
+}  // namespace choir

@@ -1,0 +1,140 @@
+#include "engine/mapped.hpp"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <mutex>
+
+namespace choir {
+namespace {
+
+constexpr std::int64_t page = 4096;
+/// One poll maps and copies at most this much, so that nonblocking calls stay pollable.
+constexpr std::int64_t chunk_bytes = std::int64_t{32} << 20;
+
+/// The mapping this thread is copying through, and where to go on if it faults.
+thread_local sigjmp_buf on_fault;
+thread_local const char* volatile guarded_begin = nullptr;
+thread_local const char* volatile guarded_end = nullptr;
+struct sigaction previous_action;
+
+void handle_bus_error(int signal, siginfo_t* info, void* context) {
+  const auto* address = static_cast<const char*>(info->si_addr);
+  if (guarded_begin != nullptr && address >= guarded_begin && address < guarded_end) siglongjmp(on_fault, 1);
+  // Not ours: as if we had never been here.
+  if ((previous_action.sa_flags & SA_SIGINFO) != 0 && previous_action.sa_sigaction != nullptr) {
+    previous_action.sa_sigaction(signal, info, context);
+  } else if (previous_action.sa_handler == SIG_DFL || previous_action.sa_handler == SIG_IGN) {
+    ::signal(signal, SIG_DFL);
+    raise(signal);
+  } else {
+    previous_action.sa_handler(signal);
+  }
+}
+
+void install_handler() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    struct sigaction action {};
+    action.sa_sigaction = handle_bus_error;
+    action.sa_flags = SA_SIGINFO | SA_NODEFER;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGBUS, &action, &previous_action);
+  });
+}
+
+/// Copies under guard; false if the mapping faulted.
+bool copy_guarded(const Context& c, Extent part, char* base, Extent mapped, char* address) {
+  guarded_begin = address;
+  guarded_end = address + mapped.size();
+  const bool fine = sigsetjmp(on_fault, 1) == 0;
+  if (fine)
+    copy_window(c.operation == Operation::write ? Direction::to_window : Direction::from_window, c.access, part.begin,
+                part.end, c.memory, base);
+  guarded_begin = nullptr;
+  guarded_end = nullptr;
+  return fine;
+}
+
+class Mapped final : public Task {
+ public:
+  explicit Mapped(Context& context) : c_(context), next_(context.access.begin), end_(context.access.end) {
+    install_handler();
+  }
+
+  bool done() const override { return finished_; }
+
+  bool poll() override {
+    if (finished_) return false;
+    if (!prepared_) prepare();
+    else if (next_ < end_ && c_.error == 0) copy_chunk();
+    else finished_ = true;
+    return true;
+  }
+
+ private:
+  void prepare() {
+    prepared_ = true;
+    if (c_.access.bytes() == 0) return;
+    int error = 0;
+    fd_ = c_.file.descriptor(error);
+    if (fd_ < 0) return c_.fail(error);
+    const auto started = now_ns();
+    if (c_.operation == Operation::write) reserve();
+    else limit_to_file();
+    c_.traffic.storage_ns += now_ns() - started;
+  }
+
+  /// Blocks for every byte this rank will store. What is there already stays.
+  void reserve() {
+    const auto span = c_.access.span();
+    int error = 0;
+    do error = posix_fallocate(fd_, span.begin, span.size());
+    while (error == EINTR);
+    if (error != 0) c_.fail(error);
+  }
+
+  void limit_to_file() {
+    struct stat info {};
+    if (fstat(fd_, &info) != 0) return c_.fail(errno);
+    if (c_.access.span().end <= info.st_size) return;
+    c_.met_end_of_file(info.st_size);
+    end_ = std::max(c_.access.begin, std::min(end_, c_.access.file.position_of(info.st_size)));
+  }
+
+  void copy_chunk() {
+    const auto started = now_ns();
+    const auto begin = c_.access.file.offset_of(next_);
+    const Extent range{begin - begin % page, begin - begin % page + chunk_bytes};
+    const auto part = intersect(c_.access.clip(range), {next_, end_});
+    const auto last = c_.access.file.offset_of(part.end - 1) + 1;
+    const Extent mapped{range.begin, last};
+    const int protection = c_.operation == Operation::write ? PROT_READ | PROT_WRITE : PROT_READ;
+    void* address = mmap(nullptr, static_cast<std::size_t>(mapped.size()), protection, MAP_SHARED | MAP_POPULATE, fd_,
+                         mapped.begin);
+    if (address == MAP_FAILED) return c_.fail(errno);
+    auto* const base = static_cast<char*>(address) - mapped.begin;
+    if (!copy_guarded(c_, part, base, mapped, static_cast<char*>(address))) c_.fail(EIO);
+    munmap(address, static_cast<std::size_t>(mapped.size()));
+    next_ = part.end;
+    ++c_.traffic.cycles;
+    c_.traffic.exchange_ns += now_ns() - started;
+  }
+
+  Context& c_;
+  int fd_ = -1;
+  std::int64_t next_, end_;
+  bool prepared_ = false;
+  bool finished_ = false;
+};
+
+}  // namespace
+
+void add_mapped(Context& context, Tasks& tasks) { tasks.push_back(std::make_unique<Mapped>(context)); }
+
+}  // namespace choir

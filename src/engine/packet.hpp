@@ -1,0 +1,59 @@
+// packet.hpp: what travels between ranks that share no memory: which bytes, and the bytes.
+//
+// A packet is {size of the description, end of file}, the description (runs in window or file coordinates,
+// encoded), and the packed data.
+#pragma once
+
+#include <mpi.h>
+
+#include <optional>
+#include <vector>
+
+#include "access/codec.hpp"
+
+namespace choir {
+
+struct PacketHeader {
+  std::int64_t description = 0;
+  std::int64_t end_of_file = 0;
+};
+
+/// Begins a packet with a description; data are appended behind it.
+std::vector<char> begin_packet(const Runs& runs, std::int64_t data_bytes, std::int64_t end_of_file);
+char* packet_data(std::vector<char>& packet);
+PacketHeader packet_header(const std::vector<char>& packet);
+/// Nothing if the packet is damaged.
+std::optional<Runs> packet_runs(const std::vector<char>& packet);
+std::int64_t total_bytes(const Runs& runs);
+
+/// A message on its way out; its bytes live here until it has left.
+class Outgoing {
+ public:
+  /// Waits for its receiver (synchronous mode), so that no more than the senders keep can pile up there.
+  void send(std::vector<char> bytes, int to, int tag, MPI_Comm comm);
+  bool busy() const { return busy_; }
+  bool poll();  ///< true once it has left
+
+ private:
+  std::vector<char> bytes_;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+  bool busy_ = false;
+};
+
+/// A message expected from one rank, of a size that only its sender knows.
+class Incoming {
+ public:
+  Incoming(int from, int tag, MPI_Comm comm) : from_(from), tag_(tag), comm_(comm) {}
+  bool poll();  ///< true once it is here
+  int from() const { return from_; }
+  std::vector<char>& bytes() { return bytes_; }
+
+ private:
+  int from_, tag_;
+  MPI_Comm comm_;
+  std::vector<char> bytes_;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+  bool matched_ = false;
+};
+
+}  // namespace choir

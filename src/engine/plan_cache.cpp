@@ -1,0 +1,63 @@
+#include "engine/plan_cache.hpp"
+
+#include <algorithm>
+
+namespace choir {
+
+bool same_tile(const Tile& a, const Tile& b) {
+  return &a == &b || (a.hash() == b.hash() && a.extent() == b.extent() && a.runs() == b.runs());
+}
+
+std::size_t PlanEntry::memory_bytes() const {
+  std::size_t bytes = sizeof *this + ranks.size() * sizeof(RankSummary);
+  if (tile) bytes += tile->runs().size() * (sizeof(Run) + sizeof(std::int64_t));
+  for (const auto& [name, plan] : plans) bytes += name.size() + plan->memory_bytes();
+  return bytes;
+}
+
+std::shared_ptr<PlanEntry> PlanCache::find(const Access& access) {
+  const std::lock_guard lock(mutex_);
+  const auto begin = access.bytes() > 0 ? access.begin % access.file.tile->bytes() : 0;
+  const auto fits = [&](const std::shared_ptr<PlanEntry>& entry) {
+    if (entry->bytes != access.bytes()) return false;
+    if (access.bytes() == 0) return true;
+    return entry->begin_in_tile == begin && entry->tile && same_tile(*entry->tile, *access.file.tile);
+  };
+  const auto found = std::find_if(entries_.begin(), entries_.end(), fits);
+  return found == entries_.end() ? nullptr : *found;
+}
+
+std::shared_ptr<PlanEntry> PlanCache::find(std::uint64_t key) {
+  const std::lock_guard lock(mutex_);
+  const auto found =
+      std::find_if(entries_.begin(), entries_.end(), [&](const auto& entry) { return entry->key == key; });
+  if (found == entries_.end()) return nullptr;
+  entries_.splice(entries_.begin(), entries_, found);
+  return entries_.front();
+}
+
+void PlanCache::insert(const std::shared_ptr<PlanEntry>& entry) {
+  const std::lock_guard lock(mutex_);
+  entries_.remove_if([&](const auto& old) { return old->key == entry->key; });
+  entries_.push_front(entry);
+  trim();
+}
+
+std::size_t PlanCache::bytes() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t bytes = 0;
+  for (const auto& entry : entries_) bytes += entry->memory_bytes();
+  return bytes;
+}
+
+void PlanCache::trim() {
+  std::size_t bytes = 0;
+  auto last = entries_.begin();
+  for (; last != entries_.end(); ++last) {
+    bytes += (*last)->memory_bytes();
+    if (bytes > limit_ && last != entries_.begin()) break;
+  }
+  entries_.erase(last, entries_.end());
+}
+
+}  // namespace choir

@@ -1,0 +1,61 @@
+// plan_cache.hpp: plans of earlier calls, found again by their relative pattern.
+//
+// A checkpoint loop moves the file position only, and a new checkpoint file has the old one's shape: both find
+// the plan of the call before. An entry is used only if every rank's own pattern compares equal in full and all
+// ranks name the same entry and the same shift. Bounded in bytes; the least recently used entry goes first.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "access/layout.hpp"
+#include "engine/arena.hpp"
+#include "plan/plan.hpp"
+
+namespace choir {
+
+/// One agreed pattern of all ranks and the plans made for it.
+struct PlanEntry {
+  std::uint64_t key = 0;  ///< hash of all ranks' ballots relative to the lowest offset
+  // This rank's own pattern, for the full comparison.
+  TilePtr tile;
+  std::int64_t begin_in_tile = 0;
+  std::int64_t bytes = 0;
+  std::int64_t low = 0;
+  // Everyone's.
+  std::vector<RankSummary> ranks;
+  std::int64_t pieces = 0;
+  std::uint64_t signature = 0;  ///< sum of all ranks' hashes
+  std::int64_t grain = 1;
+  std::map<std::string, std::shared_ptr<const Plan>> plans;  ///< by strategy and parameters
+
+  std::size_t memory_bytes() const;
+};
+
+class PlanCache {
+ public:
+  void limit(std::size_t bytes) { limit_ = bytes; }
+  /// An entry whose pattern for this rank equals `access`, or null. The returned entry stays valid.
+  std::shared_ptr<PlanEntry> find(const Access& access);
+  std::shared_ptr<PlanEntry> find(std::uint64_t key);
+  void insert(const std::shared_ptr<PlanEntry>& entry);
+
+  std::int64_t hits = 0;
+  std::int64_t misses = 0;
+  std::size_t bytes() const;
+
+ private:
+  void trim();
+  mutable std::mutex mutex_;
+  std::list<std::shared_ptr<PlanEntry>> entries_;  ///< most recently used first
+  std::size_t limit_ = std::size_t{16} << 20;
+};
+
+bool same_tile(const Tile& a, const Tile& b);
+
+}  // namespace choir

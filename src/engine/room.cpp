@@ -1,0 +1,136 @@
+#include "engine/room.hpp"
+
+#include <unistd.h>
+
+#include "mpi/error.hpp"
+
+namespace choir {
+namespace {
+
+constexpr std::size_t most_pooled = 4;
+
+Comm split(MPI_Comm comm, int color, int key) {
+  MPI_Comm made = MPI_COMM_NULL;
+  check(PMPI_Comm_split(comm, color, key, &made));
+  if (made != MPI_COMM_NULL) check(PMPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN));
+  return Comm(made);
+}
+
+Comm duplicate(MPI_Comm comm) {
+  MPI_Comm made = MPI_COMM_NULL;
+  check(PMPI_Comm_dup(comm, &made));
+  check(PMPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN));
+  return Comm(made);
+}
+
+int rank_in(MPI_Comm comm) {
+  int rank = 0;
+  check(PMPI_Comm_rank(comm, &rank));
+  return rank;
+}
+
+int size_of(MPI_Comm comm) {
+  int size = 0;
+  check(PMPI_Comm_size(comm, &size));
+  return size;
+}
+
+Comm split_by_node(MPI_Comm comm, int ranks_per_node) {
+  MPI_Comm shared = MPI_COMM_NULL;
+  check(PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank_in(comm), MPI_INFO_NULL, &shared));
+  check(PMPI_Comm_set_errhandler(shared, MPI_ERRORS_RETURN));
+  Comm node(shared);
+  if (ranks_per_node <= 0) return node;
+  const int rank = rank_in(shared);
+  return split(shared, rank / ranks_per_node, rank);
+}
+
+using NeighbourhoodPtr = std::shared_ptr<Neighbourhood>;
+
+extern "C" int forget_neighbourhood(MPI_Comm, int, void* value, void*) {
+  delete static_cast<NeighbourhoodPtr*>(value);
+  return MPI_SUCCESS;
+}
+
+int neighbourhood_keyval() {
+  static const int keyval = [] {
+    int key = MPI_KEYVAL_INVALID;
+    check(PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_neighbourhood, &key, nullptr));
+    return key;
+  }();
+  return keyval;
+}
+
+}  // namespace
+
+Neighbourhood::Neighbourhood(MPI_Comm user, int ranks_per_node)
+    : comm_(duplicate(user)),
+      node_comm_(split_by_node(comm_.get(), ranks_per_node)),
+      rank_(rank_in(comm_.get())),
+      local_(rank_in(node_comm_.get())),
+      split_(ranks_per_node) {
+  leaders_ = split(comm_.get(), local_ == 0 ? 0 : MPI_UNDEFINED, rank_);
+  int node_name = rank_;  // a node is named by its leader's rank
+  check(PMPI_Bcast(&node_name, 1, MPI_INT, 0, node_comm_.get()));
+  std::vector<int> node_of(static_cast<std::size_t>(size_of(comm_.get())));
+  check(PMPI_Allgather(&node_name, 1, MPI_INT, node_of.data(), 1, MPI_INT, comm_.get()));
+  int cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  check(PMPI_Bcast(&cores, 1, MPI_INT, 0, comm_.get()));
+  topology_ = Topology(node_of, cores);
+  local_of_.resize(node_of.size());
+  for (int node = 0; node < topology_.nodes(); ++node) {
+    int next = 0;
+    for (const int rank : topology_.ranks_of(node)) local_of_[static_cast<std::size_t>(rank)] = next++;
+  }
+}
+
+NeighbourhoodPtr Neighbourhood::of(MPI_Comm user, int ranks_per_node) {
+  void* kept = nullptr;
+  int found = 0;
+  check(PMPI_Comm_get_attr(user, neighbourhood_keyval(), &kept, &found));
+  if (found != 0) {
+    const auto& known = *static_cast<NeighbourhoodPtr*>(kept);
+    if (known->split_ == ranks_per_node) return known;
+  }
+  auto made = std::make_shared<Neighbourhood>(user, ranks_per_node);
+  check(PMPI_Comm_set_attr(user, neighbourhood_keyval(), new NeighbourhoodPtr(made)));
+  return made;
+}
+
+void Neighbourhood::release_predefined() {
+  for (const MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
+    void* kept = nullptr;
+    int found = 0;
+    if (PMPI_Comm_get_attr(comm, neighbourhood_keyval(), &kept, &found) == MPI_SUCCESS && found != 0)
+      PMPI_Comm_delete_attr(comm, neighbourhood_keyval());
+  }
+}
+
+std::unique_ptr<Room> Neighbourhood::take_room(int seats, std::int64_t capacity) {
+  for (auto& pooled : pool_) {
+    const auto& shape = pooled->arena->shape();
+    if (shape.seats < seats || shape.capacity < capacity) continue;
+    auto room = std::move(pooled);
+    pool_.erase(pool_.begin() + (&pooled - pool_.data()));
+    return room;
+  }
+  auto room = std::make_unique<Room>();
+  int have = 1, all = 0;
+  try {
+    room->arena =
+        std::make_unique<Arena>(node_comm_.get(), ArenaShape{local_ranks(), topology_.ranks(), seats, capacity});
+  } catch (const MpiError&) {
+    have = 0;
+  }
+  check(PMPI_Allreduce(&have, &all, 1, MPI_INT, MPI_MIN, comm_.get()));
+  if (all == 0) throw MpiError(MPI_ERR_NO_MEM);
+  room->comm = duplicate(comm_.get());
+  if (leaders_.get() != MPI_COMM_NULL && !one_node()) room->leaders = duplicate(leaders_.get());
+  return room;
+}
+
+void Neighbourhood::give_back(std::unique_ptr<Room> room) {
+  if (pool_.size() < most_pooled) pool_.push_back(std::move(room));
+}
+
+}  // namespace choir

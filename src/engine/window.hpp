@@ -1,0 +1,36 @@
+// window.hpp: a window of the file and its place in a cycle buffer.
+//
+// The blocks of a window lie one behind the other in the buffer: block i starts at i * length.
+#pragma once
+
+#include "access/coverage.hpp"
+#include "engine/task.hpp"
+
+namespace choir {
+
+/// Visits the parts of `access` in each block of the window: stream range, and the pointer that turns a file offset
+/// into a place in the buffer.
+template <class Visit>
+void visit_blocks(const Access& access, const Run& window, char* buffer, Visit&& visit) {
+  for (std::int64_t i = 0; i < window.count; ++i) {
+    const auto begin = window.block(i);
+    const auto part = access.clip({begin, begin + window.length});
+    if (!part.empty()) visit(part, buffer + i * window.length - begin, i * window.length - begin);
+  }
+}
+
+/// File offset of a place in the buffer.
+inline std::int64_t file_offset(const Run& window, std::int64_t place) {
+  return window.block(place / window.length) + place % window.length;
+}
+
+/// What `access` has in the window, in buffer coordinates.
+Runs runs_in_window(const Access& access, const Run& window);
+
+/// Marks what `access` has in the window.
+void mark_window(Coverage& coverage, const Access& access, const Run& window);
+
+/// The windows of an aggregator that a request meets: [first, last).
+Extent windows_of(const Plan& plan, const Aggregator& aggregator, const RankSummary& rank);
+
+}  // namespace choir

@@ -1,0 +1,71 @@
+#include "engine/witness.hpp"
+
+#include <choir_version.hpp>
+#include <cstdio>
+#include <map>
+#include <mutex>
+
+#include "mpi/error.hpp"
+
+namespace choir {
+namespace {
+
+std::mutex writers_mutex;
+
+/// One writer per folder and process, whatever number of files it serves.
+std::map<std::string, std::shared_ptr<trace::TraceWriter>>& writers() {
+  static std::map<std::string, std::shared_ptr<trace::TraceWriter>> all;
+  return all;
+}
+
+std::shared_ptr<trace::TraceWriter> writer_for(const std::string& folder) {
+  if (folder.empty()) return nullptr;
+  const std::lock_guard lock(writers_mutex);
+  auto& writer = writers()[folder];
+  if (!writer) {
+    int rank = 0;
+    check(PMPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    writer = std::make_shared<trace::TraceWriter>(folder, rank, CHOIR_VERSION);
+  }
+  return writer;
+}
+
+}  // namespace
+
+Witness::Witness(bool stats, const std::string& trace_folder) : stats_(stats), writer_(writer_for(trace_folder)) {}
+
+void Witness::opened(const trace::OpenRecord& record) {
+  if (writer_) writer_->open(record);
+}
+
+void Witness::add(const trace::CallRecord& record) {
+  if (stats_) totals_.add(record);
+  if (writer_) writer_->call(record);
+}
+
+void Witness::report(Neighbourhood& hood, Room& room, const trace::StatsHeader& header,
+                     const select::Selector& selector) {
+  if (writer_) writer_->flush();
+  if (!stats_) return;
+  auto sums = totals_.sums();
+  auto maxima = totals_.maxima();
+  // Ranks have seen the same calls, so the arrays have one shape; a rank that has not would hang the others.
+  long long shape[2] = {static_cast<long long>(sums.size()), -static_cast<long long>(sums.size())};
+  check(PMPI_Allreduce(MPI_IN_PLACE, shape, 2, MPI_LONG_LONG, MPI_MIN, room.comm.get()));
+  if (shape[0] != -shape[1]) return;
+  check(PMPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_DOUBLE, MPI_SUM, room.comm.get()));
+  check(PMPI_Allreduce(MPI_IN_PLACE, maxima.data(), static_cast<int>(maxima.size()), MPI_DOUBLE, MPI_MAX,
+                       room.comm.get()));
+  if (hood.rank() != 0) return;
+  totals_.set_sums(sums);
+  totals_.set_maxima(maxima);
+  const auto table = trace::stats_table(header, totals_, &selector);
+  std::fwrite(table.data(), 1, table.size(), stderr);
+}
+
+void Witness::finish_traces() {
+  const std::lock_guard lock(writers_mutex);
+  for (auto& [folder, writer] : writers()) writer->finish();
+}
+
+}  // namespace choir

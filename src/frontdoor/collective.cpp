@@ -1,0 +1,159 @@
+#include "frontdoor/collective.hpp"
+
+#include "access/datatype.hpp"
+#include "engine/progress.hpp"
+#include "frontdoor/recording.hpp"
+#include "frontdoor/requests.hpp"
+#include "mpi/real.hpp"
+
+namespace choir {
+namespace {
+
+int class_of(int code) {
+  int error_class = MPI_ERR_OTHER;
+  if (PMPI_Error_class(code, &error_class) != MPI_SUCCESS) error_class = MPI_ERR_OTHER;
+  return error_class;
+}
+
+/// What is wrong with the arguments on this rank; 0: nothing.
+int check_arguments(const OpenFile& file, const DataCall& call) {
+  if (call.count < 0) return MPI_ERR_COUNT;
+  if (call.type == MPI_DATATYPE_NULL) return MPI_ERR_TYPE;
+  if (call.offset && *call.offset < 0) return MPI_ERR_ARG;
+  if (call.operation == Operation::write && (file.mode & MPI_MODE_RDONLY) != 0) return MPI_ERR_READ_ONLY;
+  if (call.operation == Operation::read && (file.mode & MPI_MODE_WRONLY) != 0) return MPI_ERR_ACCESS;
+  return MPI_SUCCESS;
+}
+
+/// A rank with a bad argument still takes part, with the error in its hands: the others learn it there.
+CallRequest request_for(const OpenFile& file, const DataCall& call, MPI_Offset position) {
+  CallRequest request;
+  request.operation = call.operation;
+  request.name = call.name;
+  request.access.file = file.view.layout;
+  request.memory.layout = {contiguous_tile(), 0};
+  request.error = check_arguments(file, call);
+  if (request.error != 0) return request;
+  try {
+    const auto tile = tile_of(call.type);
+    const auto bytes = tile->bytes() * call.count;
+    if (bytes % file.view.etype_bytes != 0) {
+      request.error = MPI_ERR_IO;
+      return request;
+    }
+    if (bytes > 0) request.memory.layout = {tile, reinterpret_cast<std::int64_t>(call.buffer)};
+    request.access.begin = position * file.view.etype_bytes;
+    request.access.end = request.access.begin + bytes;
+  } catch (const MpiError& e) {
+    request.error = class_of(e.code);
+  }
+  return request;
+}
+
+MPI_Offset position_of(const DataCall& call) {
+  if (call.offset) return std::max<MPI_Offset>(0, *call.offset);
+  MPI_Offset position = 0;
+  check(REAL(File_get_position)(call.handle, &position));
+  return position;
+}
+
+void advance_pointer(const OpenFile& file, const DataCall& call, MPI_Offset position, std::int64_t bytes) {
+  if (call.offset || bytes == 0) return;
+  check(REAL(File_seek)(call.handle, position + bytes / file.view.etype_bytes, MPI_SEEK_SET));
+}
+
+std::shared_ptr<Call> start(OpenFile& file, CallRequest request) {
+  if (!file.engine->settings().record.empty()) record_call(file, request.access);
+  return file.engine->start(std::move(request));
+}
+
+std::int64_t bytes_in(const MPI_Status& status) {
+  MPI_Count bytes = 0;
+  if (PMPI_Get_elements_x(&status, MPI_BYTE, &bytes) != MPI_SUCCESS || bytes < 0) return 0;
+  return bytes;
+}
+
+/// Waits in the program's thread; makes the host's call when the plan asks for it.
+void wait_for(OpenFile& file, Call& call, const Host& host) {
+  const auto finished = [&] { return call.done() || call.wants_host(); };
+  Progress::instance().wait(finished, file.engine.get());
+  if (!call.wants_host()) return;
+  MPI_Status status;
+  const int code = host(&status);
+  call.host_finished(code == MPI_SUCCESS ? 0 : class_of(code), code == MPI_SUCCESS ? bytes_in(status) : 0);
+  Progress::instance().wait([&] { return call.done(); }, file.engine.get());
+}
+
+}  // namespace
+
+int blocking_collective(const DataCall& call, MPI_Status* status, const Host& host) {
+  OpenFile* file = OpenFiles::instance().find(call.handle);
+  if (file == nullptr || !file->served()) return host(status);
+  return c_boundary(call.handle, [&] {
+    const auto position = position_of(call);
+    auto request = request_for(*file, call, position);
+    request.may_use_host = true;
+    bool host_moved_pointer = false;
+    const auto running = start(*file, std::move(request));
+    wait_for(*file, *running, [&](MPI_Status* filled) {
+      host_moved_pointer = true;
+      return host(filled);
+    });
+    if (running->error() != 0) return running->error();
+    if (!host_moved_pointer) advance_pointer(*file, call, position, running->bytes());
+    set_status(status, running->bytes());
+    return MPI_SUCCESS;
+  });
+}
+
+int nonblocking_collective(const DataCall& call, MPI_Request* request, const HostRequest& host) {
+  OpenFile* file = OpenFiles::instance().find(call.handle);
+  if (file == nullptr || !file->served()) return host();
+  return c_boundary(call.handle, [&] {
+    const auto position = position_of(call);
+    auto asked = request_for(*file, call, position);
+    const auto bytes = asked.error == 0 ? asked.access.bytes() : 0;
+    const auto running = start(*file, std::move(asked));
+    advance_pointer(*file, call, position, bytes);
+    const int code = make_request(*file, running, request);
+    Progress::instance().call_started(*file->engine);
+    return code;
+  });
+}
+
+int split_begin(const DataCall& call, const HostRequest& host) {
+  OpenFile* file = OpenFiles::instance().find(call.handle);
+  if (file == nullptr) return host();
+  if (file->split || file->split_host) return raise(call.handle, MPI_ERR_OTHER);
+  if (!file->served()) {
+    const int code = host();
+    file->split_host = code == MPI_SUCCESS;
+    return code;
+  }
+  return c_boundary(call.handle, [&] {
+    const auto position = position_of(call);
+    auto asked = request_for(*file, call, position);
+    const auto bytes = asked.error == 0 ? asked.access.bytes() : 0;
+    file->split = start(*file, std::move(asked));
+    advance_pointer(*file, call, position, bytes);
+    Progress::instance().call_started(*file->engine);
+    return MPI_SUCCESS;
+  });
+}
+
+int split_end(MPI_File handle, MPI_Status* status, const Host& host) {
+  OpenFile* file = OpenFiles::instance().find(handle);
+  if (file == nullptr || file->split_host) {
+    if (file != nullptr) file->split_host = false;
+    return host(status);
+  }
+  if (!file->split) return raise(handle, MPI_ERR_OTHER);
+  return c_boundary(handle, [&] {
+    const auto call = std::exchange(file->split, nullptr);
+    Progress::instance().wait([&] { return call->done(); }, file->engine.get());
+    set_status(status, call->bytes());
+    return call->error();
+  });
+}
+
+}  // namespace choir

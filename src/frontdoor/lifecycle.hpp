@@ -1,0 +1,11 @@
+// lifecycle.hpp: the beginning and the end of an MPI program.
+#pragma once
+
+namespace choir {
+
+/// Thread level to ask of the host MPI: raised only where the user wants a progress thread.
+int wanted_thread_level(int asked);
+/// Ends what choir has under way. Before the host's MPI_Finalize.
+void end_of_program();
+
+}  // namespace choir

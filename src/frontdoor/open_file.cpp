@@ -1,0 +1,52 @@
+#include "frontdoor/open_file.hpp"
+
+#include <shared_mutex>
+#include <unordered_map>
+
+namespace choir {
+
+struct OpenFiles::State {
+  std::shared_mutex mutex;
+  std::unordered_map<MPI_File, std::unique_ptr<OpenFile>> files;
+};
+
+OpenFiles& OpenFiles::instance() {
+  static OpenFiles files;
+  return files;
+}
+
+OpenFiles::State& OpenFiles::state() {
+  static auto* const state = new State;  // never destroyed: programs may close files in exit handlers
+  return *state;
+}
+
+OpenFile* OpenFiles::find(MPI_File handle) {
+  auto& s = state();
+  const std::shared_lock lock(s.mutex);
+  const auto found = s.files.find(handle);
+  return found == s.files.end() ? nullptr : found->second.get();
+}
+
+void OpenFiles::add(std::unique_ptr<OpenFile> file) {
+  auto& s = state();
+  const std::unique_lock lock(s.mutex);
+  const auto handle = file->handle;
+  s.files[handle] = std::move(file);
+}
+
+std::unique_ptr<OpenFile> OpenFiles::remove(MPI_File handle) {
+  auto& s = state();
+  const std::unique_lock lock(s.mutex);
+  const auto found = s.files.find(handle);
+  if (found == s.files.end()) return nullptr;
+  auto file = std::move(found->second);
+  s.files.erase(found);
+  return file;
+}
+
+int raise(MPI_File handle, int code) {
+  if (code != MPI_SUCCESS) PMPI_File_call_errhandler(handle, code);
+  return code;
+}
+
+}  // namespace choir

@@ -1,0 +1,291 @@
+#include "frontdoor/opening.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <choir_version.hpp>
+#include <cstdlib>
+#include <cstring>
+
+#include "access/datatype.hpp"
+#include "engine/progress.hpp"
+#include "frontdoor/recording.hpp"
+#include "frontdoor/requests.hpp"
+#include "mpi/real.hpp"
+#include "mpi/unique.hpp"
+
+namespace choir {
+namespace {
+
+/// What this process's files and environment say, read once.
+const Entries& process_entries() {
+  static const Entries entries = [] {
+    std::vector<std::string> warnings;
+    auto read = read_entries(warnings);
+    for (const auto& text : warnings) warn(text);
+    return read;
+  }();
+  return entries;
+}
+
+std::vector<std::pair<std::string, std::string>> pairs_of(MPI_Info info) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  if (info == MPI_INFO_NULL) return pairs;
+  int count = 0;
+  check(PMPI_Info_get_nkeys(info, &count));
+  for (int i = 0; i < count; ++i) {
+    char key[MPI_MAX_INFO_KEY + 1] = {};
+    char value[MPI_MAX_INFO_VAL + 1] = {};
+    int found = 0;
+    check(PMPI_Info_get_nthkey(info, i, key));
+    check(PMPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &found));
+    if (found != 0) pairs.emplace_back(key, value);
+  }
+  return pairs;
+}
+
+/// Collective over `comm`: rank 0's text on every rank.
+std::string broadcast(std::string text, MPI_Comm comm) {
+  unsigned long long size = text.size();
+  check(PMPI_Bcast(&size, 1, MPI_UNSIGNED_LONG_LONG, 0, comm));
+  text.resize(size);
+  if (size > 0) check(PMPI_Bcast(text.data(), static_cast<int>(size), MPI_CHAR, 0, comm));
+  return text;
+}
+
+int rank_in(MPI_Comm comm) {
+  int rank = 0;
+  check(PMPI_Comm_rank(comm, &rank));
+  return rank;
+}
+
+/// Collective: rank 0's files, environment and hints, for everyone.
+Settings agreed_settings(MPI_Comm comm, MPI_Info info) {
+  const bool first = rank_in(comm) == 0;
+  std::string text;
+  if (first) {
+    auto entries = process_entries();
+    for (auto& hint : entries_from_hints(pairs_of(info))) entries.push_back(std::move(hint));
+    text = serialise(entries);
+  }
+  text = broadcast(std::move(text), comm);
+  Settings settings;
+  static std::string warned;  // once per distinct set: programs open thousands of files
+  const auto warnings = apply_entries(settings, deserialise(text));
+  if (first && text != warned)
+    for (const auto& warning : warnings) warn(warning);
+  warned = text;
+  try {
+    if (!settings.fault.empty()) parse_fault(settings.fault);
+  } catch (const std::exception& e) {
+    if (first) warn("fault: " + std::string(e.what()) + "; ignored");
+    settings.fault.clear();
+  }
+  return settings;
+}
+
+/// Types that MPI_File_get_view returns are ours to free, unless they are predefined.
+void free_if_derived(MPI_Datatype type) {
+  int integers = 0, addresses = 0, types = 0, combiner = MPI_COMBINER_NAMED;
+  if (PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS) return;
+  if (combiner != MPI_COMBINER_NAMED) PMPI_Type_free(&type);
+}
+
+/// The path behind a name such as "ufs:/scratch/x"; the prefixes are the host MPIs' drivers.
+std::string path_of(const char* name) {
+  for (const char* prefix : {"ufs:", "nfs:", "lustre:", "gpfs:", "panfs:", "pvfs2:", "testfs:", "xfs:"})
+    if (std::strncmp(name, prefix, std::strlen(prefix)) == 0) return name + std::strlen(prefix);
+  return name;
+}
+
+/// What rank 0 finds out about the file, in a form that can be broadcast.
+struct Found {
+  char file_system[32];
+  std::int64_t device, inode, stripe_unit;
+  int servers, local, exists;
+};
+
+Found look_at(const std::string& path) {
+  Found found{};
+  const int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  const int usable = fd >= 0 ? fd : ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+  struct stat info {};
+  if (usable < 0) return found;
+  if (fstat(usable, &info) == 0 && S_ISREG(info.st_mode)) {
+    found.exists = 1;
+    found.device = static_cast<std::int64_t>(info.st_dev);
+    found.inode = static_cast<std::int64_t>(info.st_ino);
+    std::strncpy(found.file_system, file_system_name(usable).c_str(), sizeof found.file_system - 1);
+    found.local = is_local_file_system(usable) ? 1 : 0;
+    if (const auto stripes = read_stripe_layout(usable)) {
+      found.stripe_unit = stripes->unit;
+      found.servers = stripes->servers;
+    }
+  }
+  ::close(usable);
+  return found;
+}
+
+FileFacts facts_from(const Found& found, std::string path, int mode) {
+  FileFacts facts;
+  facts.path = std::move(path);
+  facts.mode = mode;
+  facts.file_system = found.file_system;
+  facts.local_file_system = found.local != 0;
+  facts.device = found.device;
+  facts.inode = found.inode;
+  if (found.servers > 0) facts.stripes = StripeLayout{found.stripe_unit, found.servers};
+  return facts;
+}
+
+bool engine_wanted(const Settings& settings, int mode) {
+  if ((mode & MPI_MODE_SEQUENTIAL) != 0) return false;
+  const auto native = [](const std::string& name) { return name == "native"; };
+  if (native(settings.read_strategy) && native(settings.write_strategy)) return false;
+  return !(native(settings.strategy) && settings.read_strategy.empty() && settings.write_strategy.empty());
+}
+
+void tell_witness(OpenFile& file) {
+  auto& engine = *file.engine;
+  trace::OpenRecord record;
+  record.file = engine.facts().path;
+  record.ranks = engine.hood().topology().ranks();
+  record.rank = engine.hood().rank();
+  record.nodes = engine.hood().topology().nodes();
+  record.node = engine.hood().node();
+  record.mode = (file.mode & MPI_MODE_RDONLY) != 0   ? "read-only"
+                : (file.mode & MPI_MODE_WRONLY) != 0 ? "write-only"
+                                                     : "read-write";
+  record.file_system = engine.facts().file_system;
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  record.start_s = static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+  for (const auto& [key, source] : engine.settings().sources)
+    for (const auto& known : setting_keys())
+      if (key == known.name) record.hints.emplace_back(key, known.get(engine.settings()));
+  engine.witness().opened(record);
+}
+
+/// Collective. Any failure leaves the file to the host MPI alone: it is open and works.
+void attach_engine(MPI_Comm comm, const char* name, int mode, Settings settings, MPI_File handle) {
+  auto path = path_of(name);
+  Found found{};
+  if (rank_in(comm) == 0) found = look_at(path);
+  check(PMPI_Bcast(&found, sizeof found, MPI_BYTE, 0, comm));
+  if (found.exists == 0) return;
+  auto file = std::make_unique<OpenFile>();
+  file->handle = handle;
+  file->mode = mode;
+  auto hood = Neighbourhood::of(comm, settings.ranks_per_node);
+  file->engine = std::make_unique<File>(std::move(hood), facts_from(found, std::move(path), mode), std::move(settings));
+  tell_witness(*file);
+  Progress::instance().add(file->engine.get());
+  OpenFiles::instance().add(std::move(file));
+}
+
+}  // namespace
+
+int open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* handle) {
+  int inter = 0;
+  if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter != 0)
+    return REAL(File_open)(comm, name, mode, info, handle);
+  Settings settings;
+  try {
+    settings = agreed_settings(comm, info);
+  } catch (const MpiError& e) {
+    return e.code;
+  }
+  const int code = REAL(File_open)(comm, name, mode, info, handle);
+  if (code != MPI_SUCCESS || !engine_wanted(settings, mode)) return code;
+  try {
+    attach_engine(comm, name, mode, std::move(settings), *handle);
+  } catch (const std::exception&) {
+    if (rank_in(comm) == 0)
+      warn(std::string(name) + ": no shared memory for cycle buffers; the host MPI serves this file alone");
+  }
+  return code;
+}
+
+int close_file(MPI_File* handle) {
+  auto file = OpenFiles::instance().remove(*handle);
+  if (!file) return REAL(File_close)(handle);
+  const bool outstanding = file->requests > 0 || file->split != nullptr;
+  auto& engine = *file->engine;
+  Progress::instance().wait([&] { return !engine.busy(); }, &engine);
+  Progress::instance().remove(&engine);
+  trace::StatsHeader header;
+  header.file = engine.facts().path;
+  header.ranks = engine.hood().topology().ranks();
+  header.nodes = engine.hood().topology().nodes();
+  for (const auto& [key, source] : engine.settings().sources)
+    for (const auto& known : setting_keys())
+      if (key == known.name) header.hints.emplace_back(key, known.get(engine.settings()));
+  try {
+    engine.witness().report(engine.hood(), engine.room(), header, engine.selector());
+  } catch (const MpiError&) {
+    warn("the statistics of " + header.file + " could not be combined");
+  }
+  retire_requests(file.get());
+  file.reset();
+  const int code = REAL(File_close)(handle);
+  // The bytes are in the file, but the program closed it with requests open, which the standard forbids.
+  return code == MPI_SUCCESS && outstanding ? MPI_ERR_REQUEST : code;
+}
+
+int set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
+             const char* representation, MPI_Info info) {
+  const int code = REAL(File_set_view)(handle, displacement, etype, filetype, representation, info);
+  OpenFile* file = OpenFiles::instance().find(handle);
+  if (code != MPI_SUCCESS || file == nullptr) return code;
+  View view;
+  try {
+    MPI_Offset in_force = 0;
+    MPI_Datatype used_etype = MPI_DATATYPE_NULL, used_filetype = MPI_DATATYPE_NULL;
+    char used[MPI_MAX_DATAREP_STRING + 1] = {};
+    check(REAL(File_get_view)(handle, &in_force, &used_etype, &used_filetype, used));
+    MPI_Count bytes = 0;
+    check(PMPI_Type_size_x(etype, &bytes));
+    view.layout = {tile_of(filetype), in_force};
+    view.etype_bytes = bytes;
+    view.served = std::strcmp(used, "native") == 0 && bytes > 0 && view.layout.tile->bytes() > 0 &&
+                  view.layout.tile->ascending() && in_force + view.layout.tile->span().begin >= 0;
+    free_if_derived(used_etype);
+    free_if_derived(used_filetype);
+  } catch (const MpiError&) {
+    view.served = false;
+  }
+  // Ranks may have different filetypes, and one that cannot be served needs the host MPI on all of them.
+  int served = view.served ? 1 : 0, all = 0;
+  if (PMPI_Allreduce(&served, &all, 1, MPI_INT, MPI_MIN, file->engine->room().comm.get()) != MPI_SUCCESS) all = 0;
+  view.served = all != 0;
+  file->view = view;
+  record_view(*file);
+  return code;
+}
+
+int get_info(MPI_File handle, MPI_Info* info) {
+  const int code = REAL(File_get_info)(handle, info);
+  OpenFile* file = OpenFiles::instance().find(handle);
+  if (code != MPI_SUCCESS || file == nullptr || *info == MPI_INFO_NULL) return code;
+  auto& engine = *file->engine;
+  const auto put = [&](const std::string& key, const std::string& value) {
+    if (!value.empty()) PMPI_Info_set(*info, key.c_str(), value.substr(0, MPI_MAX_INFO_VAL - 1).c_str());
+  };
+  for (const auto& key : setting_keys()) put(std::string("choir_") + key.name, key.get(engine.settings()));
+  put("choir_version", CHOIR_VERSION);
+  if (engine.settings().strategy == "auto" && !engine.last_strategy.empty())
+    put("choir_strategy", "auto (" + engine.last_strategy + ")");
+  put("choir_reason", engine.last_reason);
+  put("cb_buffer_size", std::to_string(engine.parameters().cycle_bytes));
+  return code;
+}
+
+int set_atomicity(MPI_File handle, int flag) {
+  const int code = REAL(File_set_atomicity)(handle, flag);
+  if (OpenFile* file = OpenFiles::instance().find(handle); file != nullptr && code == MPI_SUCCESS)
+    file->atomic = flag != 0;
+  return code;
+}
+
+}  // namespace choir

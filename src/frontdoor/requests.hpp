@@ -1,0 +1,46 @@
+// requests.hpp: nonblocking collectives as real MPI_Requests.
+//
+// A request is a generalized request. The engine finishes calls in any thread, but only the program's thread, inside a
+// completion call, tells MPI so: a program that asked for no threads must not get any.
+#pragma once
+
+#include <mpi.h>
+
+#include "frontdoor/open_file.hpp"
+
+namespace choir {
+
+/// A request for a started call.
+int make_request(OpenFile& file, const std::shared_ptr<Call>& call, MPI_Request* request);
+
+/// Requests of calls that are not known to MPI as complete yet.
+bool requests_outstanding();
+/// Advances everything once and completes the requests of finished calls.
+void advance_requests();
+
+/// Calls `test` until it says so, advancing everything meanwhile.
+template <class Test>
+int wait_advancing(Test&& test);
+
+/// The file goes away: its requests stay valid but no longer refer to it.
+void retire_requests(OpenFile* file);
+
+/// Sleeps a moment if the last look found nothing to do.
+void idle_moment(int& looks);
+
+template <class Test>
+int wait_advancing(Test&& test) {
+  int looks = 0;
+  while (true) {
+    advance_requests();
+    int flag = 0;
+    const int code = test(&flag);
+    if (code != MPI_SUCCESS || flag != 0) return code;
+    idle_moment(looks);
+  }
+}
+
+/// Sets a status to `bytes` bytes.
+void set_status(MPI_Status* status, std::int64_t bytes);
+
+}  // namespace choir

@@ -1,0 +1,616 @@
+// selector.cpp: examination on a budget, drift with hysteresis, confirmation of remembered results.
+//
+// There is no fixed schedule. Before every call the state is asked for the candidate whose next
+// measurement is still wanted and affordable; when there is none, the best known serves.
+#include "select/selector.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <utility>
+
+namespace choir::select {
+
+namespace {
+
+constexpr double unknown = std::numeric_limits<double>::infinity();
+constexpr int nobody = -1;
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+std::string percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.0f %%", share * 100);
+  return text;
+}
+
+/// What a candidate costs as far as known; of a serving winner many calls are.
+double known_cost(const State& s, int i) {
+  return s.phase == Phase::serving && i == s.winner && s.reference > 0 ? s.reference
+                                                                       : s.candidates[i].cost();
+}
+
+/// Index of the measured candidate with the least cost; `nobody` when nothing is measured.
+int best_measured(const State& s) {
+  int best = nobody;
+  for (int i = 0; i < static_cast<int>(s.candidates.size()); ++i) {
+    const auto& c = s.candidates[i];
+    if (!c.applicable() || !c.measured()) continue;
+    if (best == nobody || known_cost(s, i) < known_cost(s, best)) best = i;
+  }
+  return best;
+}
+
+int best_estimated(const State& s) {
+  int best = nobody;
+  for (int i = 0; i < static_cast<int>(s.candidates.size()); ++i)
+    if (s.candidates[i].applicable() &&
+        (best == nobody || s.candidates[i].estimate_s < s.candidates[best].estimate_s))
+      best = i;
+  return best;
+}
+
+int find_name(const State& s, std::string_view name) {
+  for (int i = 0; i < static_cast<int>(s.candidates.size()); ++i)
+    if (s.candidates[i].name == name && s.candidates[i].applicable()) return i;
+  return nobody;
+}
+
+/// Only seen on the very first call, when buffers, mappings and file blocks were new.
+bool seen_cold_only(const State& s, int i) {
+  return i == s.cold && s.examinations == 0 && s.candidates[i].costs.size() == 1;
+}
+
+/// What one estimated second has cost so far: turns estimates into costs. 1 before any
+/// measurement, when only the ratio of estimates matters.
+double cost_per_estimate(const State& s) {
+  double logs = 0;
+  int n = 0;
+  const auto measured = std::count_if(s.candidates.begin(), s.candidates.end(),
+                                      [](const CandidateState& c) { return c.measured(); });
+  for (int i = 0; i < static_cast<int>(s.candidates.size()); ++i) {
+    const auto& c = s.candidates[i];
+    if (!c.applicable() || !c.measured() || c.estimate_s <= 0) continue;
+    if (measured > 1 && seen_cold_only(s, i)) continue;
+    logs += std::log(c.cost() / c.estimate_s);
+    ++n;
+  }
+  return n ? std::exp(logs / n) : 1;
+}
+
+double predicted(const State& s, int i, double scale) {
+  const auto& c = s.candidates[i];
+  if (seen_cold_only(s, i)) return std::min(c.cost(), c.estimate_s * scale);
+  if (c.measured()) return known_cost(s, i);
+  return c.known_cost > 0 ? c.known_cost : c.estimate_s * scale;
+}
+
+/// The cost everything is compared with: measured if anything is, else estimated.
+double best_cost(const State& s, double scale) {
+  const int best = best_measured(s);
+  if (best != nobody) return known_cost(s, best);
+  double least = unknown;
+  for (int i = 0; i < static_cast<int>(s.candidates.size()); ++i)
+    if (s.candidates[i].applicable()) least = std::min(least, predicted(s, i, scale));
+  return least;
+}
+
+/// Calls in flight count at their predicted excess, so that many outstanding calls cannot spend
+/// the budget several times.
+double committed(const State& s, double scale, double best) {
+  double total = s.spent;
+  for (int i = 0; i < static_cast<int>(s.candidates.size()); ++i)
+    if (s.candidates[i].outstanding > 0)
+      total += s.candidates[i].outstanding * std::max(0.0, predicted(s, i, scale) - best);
+  return total;
+}
+
+/// Relative scatter of single calls: in service, or pooled over the calls of the examination.
+double scatter(const State& s) {
+  double squares = 0;
+  int degrees = 0;
+  for (const auto& c : s.candidates) {
+    const double mean = c.measured() ? c.cost() : 0;
+    for (const double cost : c.costs) {
+      const double off = std::min(1.0, cost / mean - 1);  // one hiccup is not scatter
+      squares += off * off;
+    }
+    degrees += std::max(0, static_cast<int>(c.costs.size()) - 1);
+  }
+  return std::max(s.noise, degrees ? std::sqrt(squares / degrees) : 0);
+}
+
+/// Whether a look at candidate `i` keeps the run's losses, against the best known and against
+/// native, inside what the policy allows.
+bool affordable(const Policy& p, const State& s, int i) {
+  const double scale = cost_per_estimate(s);
+  const double best = best_cost(s, scale);
+  const double expected = predicted(s, i, scale);
+  const auto n = static_cast<double>(s.calls);
+  const double budget =
+      best * std::max(std::min(p.early_share * n, p.early_calls), p.long_share * n);
+  if (expected > best * (1 + p.margin) && committed(s, scale, best) + expected - best > budget)
+    return false;
+
+  const int native = find_name(s, "native");
+  if (native == nobody || native == i || !s.candidates[native].measured()) return true;
+  const double native_cost = s.candidates[native].cost();
+  const double slack = native_cost * std::max(p.native_slack, p.native_share * n);
+  // Native's own time is known from few calls: what seems gained is taken with that doubt.
+  const double doubt =
+      scatter(s) / std::sqrt(static_cast<double>(s.candidates[native].costs.size()));
+  const double instead = native_cost * static_cast<double>(s.not_native);
+  double gained = instead - s.not_native_cost;
+  if (gained > 0) gained = std::max(0.0, gained - doubt * instead);
+  return expected - native_cost <= slack + gained;
+}
+
+bool native_is_due(const Policy& p, const State& s, int native) {
+  const int first = best_estimated(s);
+  return s.candidates[native].estimate_s <= p.native_ratio * s.candidates[first].estimate_s;
+}
+
+/// The next candidate nobody has seen in this examination: the likely best, then native, then
+/// the others as predicted.
+int unseen(const Policy& p, const State& s) {
+  const auto is_unseen = [&](int i) {
+    if (i == nobody) return false;
+    const auto& c = s.candidates[i];
+    return c.applicable() && !c.dropped && !c.measured() && c.outstanding == 0;
+  };
+  if (s.examinations == 0) {
+    const int likely = best_estimated(s);
+    if (is_unseen(likely)) return likely;
+    const int native = find_name(s, "native");
+    if (native != nobody && is_unseen(native) && native_is_due(p, s, native)) return native;
+  }
+  const double scale = cost_per_estimate(s);
+  int chosen = nobody;
+  for (int i = 0; i < static_cast<int>(s.candidates.size()); ++i)
+    if (is_unseen(i) && affordable(p, s, i) &&
+        (chosen == nobody || predicted(s, i, scale) < predicted(s, chosen, scale)))
+      chosen = i;
+  return chosen;
+}
+
+double leading_cost(const State& s) {
+  const int best = best_measured(s);
+  return best == nobody ? 0 : known_cost(s, best);
+}
+
+/// A candidate that may still win with more calls: the more it has had, the closer it must be.
+bool contends(const Policy& p, const State& s, int i, double lead, double noise) {
+  const auto& c = s.candidates[i];
+  if (!c.applicable() || !c.measured()) return false;
+  if (seen_cold_only(s, i)) return c.cost() <= lead * p.cold_hopeless;
+  const auto n = static_cast<double>(c.costs.size());
+  return c.cost() <= lead * (1 + std::max((p.hopeless - 1) / n, 3 * noise / std::sqrt(n)));
+}
+
+/// Calls a candidate is due: more than usual while it and the leader differ by less than the
+/// scatter explains. Such candidates are close, so that the extra calls cost little.
+int calls_due(const Policy& p, const State& s, const CandidateState& c, double lead, double noise) {
+  const double explained = 2 * noise / std::sqrt(static_cast<double>(c.costs.size()));
+  if (noise < p.margin / 2 || c.cost() / lead - 1 > explained) return p.calls_each;
+  return std::max(p.calls_each, s.phase == Phase::serving ? p.long_race : p.close_race);
+}
+
+/// One call may have met a hiccup. A long run affords a second look at what was dropped after one.
+bool second_opinion(const Policy& p, const State& s, const CandidateState& c, double lead) {
+  if (s.phase != Phase::serving || !c.applicable() || c.costs.size() != 1) return false;
+  const double budget = p.long_share * static_cast<double>(s.calls) * lead;
+  return s.spent + c.cost() - lead <= budget;
+}
+
+/// Rotation, so that a disturbance of some calls does not hit one candidate alone.
+std::pair<std::size_t, double> turn(const CandidateState& c) {
+  return {c.costs.size() + static_cast<std::size_t>(c.outstanding), c.cost()};
+}
+
+/// The contender that needs another call, by turns, the most promising first.
+int unfinished(const Policy& p, const State& s) {
+  const double lead = leading_cost(s);
+  const double noise = scatter(s);
+  int chosen = nobody;
+  for (int i = 0; i < static_cast<int>(s.candidates.size()); ++i) {
+    const auto& c = s.candidates[i];
+    if (s.phase == Phase::serving && i == s.winner) continue;
+    if (!contends(p, s, i, lead, noise) && !second_opinion(p, s, c, lead)) continue;
+    const auto calls = static_cast<int>(c.costs.size()) + c.outstanding;
+    if (calls >= calls_due(p, s, c, lead, noise) || !affordable(p, s, i)) continue;
+    if (chosen == nobody || turn(c) < turn(s.candidates[chosen])) chosen = i;
+  }
+  return chosen;
+}
+
+bool anything_outstanding(const State& s) {
+  return std::any_of(s.candidates.begin(), s.candidates.end(),
+                     [](const CandidateState& c) { return c.outstanding > 0; });
+}
+
+int fallback(const State& s) {
+  if (s.winner != nobody) return s.winner;
+  const int best = best_measured(s);
+  return best != nobody ? best : best_estimated(s);
+}
+
+void forget_serving(State& s) {
+  s.window.clear();
+  s.reference = 0;
+  s.reference_calls = 0;
+  s.off_reference = 0;
+  s.since_examination = 0;
+}
+
+/// Examinations that follow each other quickly, whatever they find, become rarer; a long calm
+/// makes the selector attentive again.
+std::int64_t next_backoff(const Policy& p, const State& s) {
+  if (s.since_examination < 4 * s.backoff)
+    return std::min<std::int64_t>(s.backoff * 2, p.backoff_limit);
+  return s.since_examination < 16 * s.backoff ? s.backoff : p.backoff_calls;
+}
+
+/// Everybody is measured again, by turns. The incumbent keeps its latest call only: the calls that
+/// raised the alarm are no fair sample of it.
+void start_examination(const Policy& p, State& s, std::string why) {
+  for (int i = 0; i < static_cast<int>(s.candidates.size()); ++i) {
+    auto& c = s.candidates[i];
+    if (c.measured()) c.known_cost = c.cost();
+    c.costs.clear();
+    c.dropped = false;
+    c.failures = 0;
+    if (i == s.winner && !s.window.empty()) c.costs = {s.window.back()};
+  }
+  s.backoff = next_backoff(p, s);
+  forget_serving(s);
+  ++s.examinations;
+  s.phase = Phase::examining;
+  s.from_memory = false;
+  s.reason = std::move(why);
+}
+
+std::string verdict(const State& s, int winner) {
+  int looked_at = 0;
+  double second = unknown;
+  for (int i = 0; i < static_cast<int>(s.candidates.size()); ++i) {
+    if (!s.candidates[i].measured()) continue;
+    ++looked_at;
+    if (i != winner) second = std::min(second, s.candidates[i].cost());
+  }
+  if (looked_at < 2)
+    return s.examinations > 0 ? "still the best known" : "the only one worth a call so far";
+  const double ahead = second / s.candidates[winner].cost() - 1;
+  auto text = "fastest of " + std::to_string(looked_at) + " examined";
+  return ahead > 0 ? text + ", " + percent(ahead) + " ahead of the next" : text;
+}
+
+/// The host's own collective wins near ties: nobody shall lose by using choir.
+int prefer_native(const Policy& p, const State& s, int best) {
+  const int native = find_name(s, "native");
+  if (native == nobody || !s.candidates[native].measured()) return best;
+  const bool close = s.candidates[best].cost() > s.candidates[native].cost() * (1 - p.native_bonus);
+  return close ? native : best;
+}
+
+/// Whether `challenger` is faster than the incumbent by more than the margin and the scatter.
+bool beats_incumbent(const Policy& p, const State& s, int challenger) {
+  const auto calls = static_cast<double>(s.candidates[challenger].costs.size());
+  const double needed = std::max(p.margin, std::min(0.5, 1.5 * scatter(s) / std::sqrt(calls)));
+  return known_cost(s, challenger) < known_cost(s, s.winner) * (1 - needed);
+}
+
+/// Nothing is left to measure: the fastest serves. The incumbent stays unless beaten clearly.
+void settle(const Policy& p, State& s) {
+  const int best = best_measured(s);
+  if (best == nobody) return;
+  const int incumbent = s.winner;
+  const bool stays =
+      incumbent != nobody && s.candidates[incumbent].measured() && !beats_incumbent(p, s, best);
+  const int winner = stays ? incumbent : prefer_native(p, s, best);
+  if (s.phase == Phase::serving && s.reference > 0) s.candidates[incumbent].costs = {s.reference};
+  if (s.phase == Phase::examining || winner != incumbent) forget_serving(s);
+  s.winner = winner;
+  s.phase = Phase::serving;
+  s.reason = verdict(s, winner);
+}
+
+/// The reference follows the first calls of a serving period and then stands.
+void refine_reference(const Policy& p, State& s, double cost) {
+  constexpr int settled_calls = 64;
+  if (s.reference == 0) {
+    if (static_cast<int>(s.window.size()) < p.window) return;
+    s.reference = median(s.window);
+    s.reference_calls = p.window;
+  } else if (s.off_reference == 0 && s.reference_calls < settled_calls) {
+    ++s.reference_calls;
+    s.reference += (std::min(cost, 2 * s.reference) - s.reference) / s.reference_calls;
+  }
+}
+
+/// Scatter from calls a few apart: a lasting change moves it briefly, noise moves it always, and
+/// noise that lasts over some calls is seen too.
+void watch_noise(State& s, double cost) {
+  constexpr std::size_t apart = 4;
+  if (s.window.size() < apart) return;
+  const double previous = s.window[s.window.size() - apart];
+  const double jump = std::min(1.0, std::abs(cost - previous) / std::max(cost, previous));
+  constexpr double to_sigma = 1 / 1.128;
+  const double weight = s.noise == 0 ? 0.5 : 1.0 / 16;
+  s.noise += weight * (jump * to_sigma - s.noise);
+}
+
+/// How far the window's median may be off before it counts: the configured drift, or what the
+/// scatter of a median of `window` calls explains, whichever is more.
+double tolerance(const Policy& p, const State& s) {
+  constexpr double cautious = 4.5 * 1.25;
+  return std::max(p.drift, cautious * s.noise / std::sqrt(static_cast<double>(p.window)));
+}
+
+/// The winner turned out slower in service than it was, or than another was, when examined.
+bool disappointed(const Policy& p, const State& s) {
+  if (s.reference == 0) return false;
+  const auto& winner = s.candidates[s.winner];
+  if (static_cast<int>(winner.costs.size()) >= p.calls_each &&
+      s.reference > winner.cost() * (1 + 1.5 * tolerance(p, s)))
+    return true;
+  for (int i = 0; i < static_cast<int>(s.candidates.size()); ++i)
+    if (i != s.winner && static_cast<int>(s.candidates[i].costs.size()) >= p.calls_each &&
+        s.reference > s.candidates[i].cost() * (1 + tolerance(p, s)))
+      return true;
+  return false;
+}
+
+void watch_drift(const Policy& p, State& s, double cost) {
+  watch_noise(s, cost);
+  s.window.push_back(cost);
+  if (static_cast<int>(s.window.size()) > p.window) s.window.erase(s.window.begin());
+  ++s.since_examination;
+  if (s.reference == 0) {
+    refine_reference(p, s, cost);
+    if (disappointed(p, s) && s.since_examination >= s.backoff)
+      start_examination(p, s, "slower in service than when examined");
+    return;
+  }
+  const double off = median(s.window) / s.reference - 1;
+  s.off_reference = std::abs(off) > tolerance(p, s) ? s.off_reference + 1 : 0;
+  refine_reference(p, s, cost);
+  // Waiting out the back-off is for small changes; a call twice as slow is worth a look at once.
+  const bool large = std::abs(off) > std::max(0.5, 2 * tolerance(p, s));
+  const auto rest = large ? std::max<std::int64_t>(2 * p.window, s.backoff / 8) : s.backoff;
+  const bool rested = s.since_examination >= rest;
+  if (s.off_reference >= p.window / 2 && rested)
+    start_examination(p, s,
+                      "calls became " + percent(std::abs(off)) + (off > 0 ? " slower" : " faster"));
+}
+
+/// An earlier run's winner has served enough calls: it stands, or everybody is examined.
+void check_memory(const Policy& p, State& s) {
+  const auto& c = s.candidates[s.winner];
+  if (static_cast<int>(c.costs.size()) < p.calls_each) return;
+  const double promised = 1 / s.remembered.bytes_per_s;
+  if (c.cost() <= promised * (1 + p.confirm)) {
+    s.phase = Phase::serving;
+    s.reason = "fastest in an earlier run, confirmed";
+    return;
+  }
+  const double slower = c.cost() / promised - 1;
+  s.window = c.costs;
+  start_examination(p, s, "remembered result not met: " + percent(slower) + " slower");
+}
+
+void start_state(const Policy& p, State& s, std::span<const Candidate> candidates) {
+  const auto remembered = s.remembered;
+  s = State{};
+  for (const auto& c : candidates) {
+    CandidateState fresh;
+    fresh.name = c.name;
+    fresh.estimate_s = c.estimate_s;
+    s.candidates.push_back(std::move(fresh));
+  }
+  s.remembered = remembered;
+  s.backoff = p.backoff_calls;
+  s.reason = "new pattern";
+  const auto applicable = std::count_if(s.candidates.begin(), s.candidates.end(),
+                                        [](const CandidateState& c) { return c.applicable(); });
+  if (applicable <= 1) {
+    s.phase = Phase::only;
+    s.winner = best_estimated(s);
+    s.reason = applicable == 1 ? "the only one that applies" : "nothing else applies";
+    return;
+  }
+  const int known = find_name(s, remembered.name);
+  if (known != nobody && remembered.bytes_per_s > 0 && std::isfinite(remembered.bytes_per_s)) {
+    s.winner = known;
+    s.phase = Phase::confirming;
+    s.from_memory = true;
+    s.reason = "fastest in an earlier run";
+  }
+}
+
+bool same_candidates(const State& s, std::span<const Candidate> candidates) {
+  return std::equal(s.candidates.begin(), s.candidates.end(), candidates.begin(), candidates.end(),
+                    [](const CandidateState& a, const Candidate& b) {
+                      return a.name == b.name && a.applicable() == std::isfinite(b.estimate_s);
+                    });
+}
+
+/// With no applicable candidate the host's own collective is the answer.
+int when_nothing_applies(const State& s) {
+  for (int i = 0; i < static_cast<int>(s.candidates.size()); ++i)
+    if (s.candidates[i].name == "native") return i;
+  return s.candidates.empty() ? nobody : 0;
+}
+
+/// A late look turned out well: a new winner without a new examination.
+bool overtaken(const Policy& p, const State& s) {
+  const int best = best_measured(s);
+  return best != nobody && best != s.winner && beats_incumbent(p, s, best);
+}
+
+int choose(const Policy& p, State& s) {
+  if (s.phase == Phase::only) return s.winner != nobody ? s.winner : when_nothing_applies(s);
+  if (s.phase == Phase::confirming || s.from_memory) return s.winner;
+  if (s.phase == Phase::serving && s.calls < s.quiet_until) return s.winner;
+  int wanted = unseen(p, s);
+  if (wanted == nobody) wanted = unfinished(p, s);
+  if (wanted != nobody) return wanted;
+  if (s.phase == Phase::examining ? !anything_outstanding(s) : overtaken(p, s)) settle(p, s);
+  s.quiet_until = s.calls + p.look_every;
+  return fallback(s);
+}
+
+/// What the calls of others than native took, to be compared with native in their place. A hiccup
+/// of a well-known candidate would have met native as well.
+void count_against_native(State& s, int candidate, double cost) {
+  const auto& c = s.candidates[candidate];
+  if (c.name == "native") return;
+  const bool serves = s.phase == Phase::serving && candidate == s.winner && s.reference > 0;
+  const bool well_known = serves || c.costs.size() >= 3;
+  ++s.not_native;
+  s.not_native_cost += well_known ? std::min(cost, 2 * known_cost(s, candidate)) : cost;
+}
+
+void drop_hopeless(const Policy& p, State& s) {
+  const double lead = leading_cost(s);
+  const double noise = scatter(s);
+  for (int i = 0; i < static_cast<int>(s.candidates.size()); ++i)
+    if (s.candidates[i].measured())
+      s.candidates[i].dropped = i != s.winner && !contends(p, s, i, lead, noise);
+}
+
+}  // namespace
+
+std::string_view phase_name(Phase phase) {
+  switch (phase) {
+    case Phase::examining:
+      return "examining";
+    case Phase::serving:
+      return "serving";
+    case Phase::confirming:
+      return "confirming";
+    case Phase::only:
+      return "only";
+  }
+  return "unknown";
+}
+
+bool CandidateState::applicable() const { return std::isfinite(estimate_s); }
+
+double CandidateState::cost() const {
+  if (costs.empty()) return known_cost;
+  const double limit =
+      2 * (costs.size() > 2 ? median(costs) : *std::min_element(costs.begin(), costs.end()));
+  double total = 0;
+  int n = 0;
+  for (const double cost : costs) {
+    if (cost > limit) continue;
+    total += cost;
+    ++n;
+  }
+  return total / n;
+}
+
+double CandidateState::bytes_per_s() const {
+  const double known = cost();
+  return known > 0 ? 1 / known : 0;
+}
+
+Remembered State::result() const {
+  if (phase != Phase::serving || winner < 0) return {};
+  const auto& c = candidates[static_cast<std::size_t>(winner)];
+  return {c.name, reference > 0 ? 1 / reference : c.bytes_per_s()};
+}
+
+State* Selector::find(std::uint64_t signature) {
+  const auto found = index_.find(signature);
+  return found == index_.end() ? nullptr : &found->second->second;
+}
+
+const State* Selector::state(std::uint64_t signature) const {
+  const auto found = index_.find(signature);
+  return found == index_.end() ? nullptr : &found->second->second;
+}
+
+State& Selector::touch(std::uint64_t signature) {
+  if (const auto found = index_.find(signature); found != index_.end()) {
+    states_.splice(states_.begin(), states_, found->second);
+    return states_.front().second;
+  }
+  if (states_.size() >= std::max<std::size_t>(1, policy_.max_states)) {
+    index_.erase(states_.back().first);
+    states_.pop_back();
+  }
+  states_.emplace_front(signature, State{});
+  index_[signature] = states_.begin();
+  return states_.front().second;
+}
+
+Choice Selector::next(std::uint64_t signature, std::span<const Candidate> candidates) {
+  if (candidates.empty()) return {};
+  State& s = touch(signature);
+  if (!same_candidates(s, candidates)) start_state(policy_, s, candidates);
+  const int chosen = choose(policy_, s);
+  ++s.calls;
+  ++s.candidates[chosen].calls;
+  ++s.candidates[chosen].outstanding;
+  const bool looking = s.phase == Phase::serving && chosen != s.winner;
+  if (looking) return {chosen, Phase::examining, "a look the run can afford by now"};
+  return {chosen, s.phase, s.reason};
+}
+
+void Selector::record(std::uint64_t signature, int candidate, double slowest_seconds,
+                      std::int64_t bytes) {
+  if (!(slowest_seconds > 0) || !std::isfinite(slowest_seconds)) {
+    abandon(signature, candidate);
+    return;
+  }
+  State* const s = find(signature);
+  if (!s || candidate < 0 || candidate >= static_cast<int>(s->candidates.size())) return;
+  auto& c = s->candidates[candidate];
+  if (c.outstanding > 0) --c.outstanding;
+  const double cost = slowest_seconds / static_cast<double>(std::max<std::int64_t>(1, bytes));
+  const bool serving = s->phase == Phase::serving && candidate == s->winner;
+  const int best_before = best_measured(*s);
+  if (!serving && best_before != nobody && s->phase != Phase::confirming)
+    s->spent += std::max(0.0, cost - known_cost(*s, best_before));
+  if (s->recorded == 0) s->cold = candidate;
+  ++s->recorded;
+  count_against_native(*s, candidate, cost);
+  if (s->phase == Phase::only) {
+    c.costs.push_back(cost);
+    if (static_cast<int>(c.costs.size()) > policy_.window) c.costs.erase(c.costs.begin());
+    return;
+  }
+  if (serving) {
+    watch_drift(policy_, *s, cost);
+    return;
+  }
+  c.costs.push_back(cost);
+  if (static_cast<int>(c.costs.size()) > std::max({1, policy_.calls_each, policy_.long_race}))
+    c.costs.erase(c.costs.begin());
+  drop_hopeless(policy_, *s);
+  if (s->phase == Phase::confirming && candidate == s->winner) check_memory(policy_, *s);
+}
+
+void Selector::abandon(std::uint64_t signature, int candidate) {
+  State* const s = find(signature);
+  if (!s || candidate < 0 || candidate >= static_cast<int>(s->candidates.size())) return;
+  auto& c = s->candidates[candidate];
+  if (c.outstanding > 0) --c.outstanding;
+  if (++c.failures >= std::max(1, policy_.calls_each) && !c.measured()) c.dropped = true;
+}
+
+void Selector::seed(std::uint64_t signature, const Remembered& remembered) {
+  State& s = touch(signature);
+  if (s.calls == 0) {
+    s = State{};
+    s.remembered = remembered;
+  }
+}
+
+}  // namespace choir::select

@@ -1,0 +1,149 @@
+// selector.hpp: which strategy serves the next call, decided by measuring the running program.
+//
+// Pure state: no MPI, clock or globals. Every rank that feeds a Selector the same calls and the
+// same agreed times (the slowest rank's) takes the same decisions, so decisions are never sent.
+// Not thread-safe: one Selector belongs to one open file, whose collective calls are ordered.
+//
+// How a signature lives:
+//   examining   candidates serve real calls, the likely best first, `native` second. One call is
+//               enough to drop a hopeless one; the others get `calls_each`. A look that would cost
+//               more than the budget allows waits until the run has earned it.
+//   serving     the fastest serves; its throughput is watched for drift.
+//   confirming  an earlier run's winner serves and is only checked against what was remembered.
+//   only        there is nothing to choose from.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace choir::select {
+
+/// One strategy as the planner sees it for this call.
+struct Candidate {
+  std::string name;
+  double estimate_s = 0;  ///< infinity: not applicable, never tried
+};
+
+enum class Phase { examining, serving, confirming, only };
+std::string_view phase_name(Phase phase);
+
+struct Choice {
+  int candidate = -1;  ///< index into the candidates given; -1 only when none were given
+  Phase phase = Phase::only;
+  std::string_view reason;  ///< valid until the next call with this signature
+};
+
+/// The numbers of the policy; the defaults are what docs/choosing.md describes.
+struct Policy {
+  int calls_each = 3;          ///< calls a contender serves in an examination
+  int close_race = 9;          ///< calls when the scatter of times leaves the leaders undecided
+  int long_race = 54;          ///< the same while serving, in late looks
+  double hopeless = 1.5;       ///< dropped after one call when this many times slower than the best
+  double cold_hopeless = 4;    ///< the same for the very first call, which pays one-time costs
+  double drift = 0.15;         ///< relative change of time that counts as drift
+  int window = 8;              ///< serving calls whose median is compared with the reference
+  double margin = 0.05;        ///< a challenger must be this much faster than the incumbent
+  double native_slack = 0.8;   ///< calls of native that all looks together may lose against it ...
+  double native_share = 0.02;  ///< ... or this share of all calls
+  double native_bonus = 0.03;  ///< native serves unless beaten by this much
+  double early_share = 0.25;   ///< looks may cost this share of the calls so far ...
+  double early_calls = 4;      ///< ... up to this many calls of the best ...
+  double long_share = 0.025;   ///< ... and in the long run this share of all calls
+  int native_ratio = 4;        ///< native waits too when its estimate is this many times the best
+  double confirm = 0.25;       ///< a remembered result may be this much slower and still stand
+  int backoff_calls = 16;      ///< calls between two examinations; doubles when they come often
+  int backoff_limit = 4096;
+  int look_every = 8;            ///< serving calls between two thoughts about a late look
+  std::size_t max_states = 256;  ///< signatures remembered; the least recently used goes first
+};
+
+/// What is known of one candidate under one signature. Costs are seconds per byte.
+struct CandidateState {
+  std::string name;
+  double estimate_s = 0;
+  std::vector<double> costs;  ///< of the current examination
+  double known_cost = 0;      ///< of the last examination that measured it; 0: never measured
+  std::int64_t calls = 0;     ///< ever served
+  int outstanding = 0;        ///< started, not recorded yet
+  int failures = 0;
+  bool dropped = false;  ///< too slow to be called again, or failing
+
+  bool applicable() const;
+  bool measured() const { return !costs.empty(); }
+  /// Mean of the examination's calls, without hiccups of more than twice the usual.
+  double cost() const;
+  double bytes_per_s() const;  ///< 0: never measured
+};
+
+/// What an earlier run found.
+struct Remembered {
+  std::string name;
+  double bytes_per_s = 0;
+};
+
+/// Everything known under one signature.
+struct State {
+  std::vector<CandidateState> candidates;
+  int winner = -1;  ///< serving candidate, or the incumbent of an examination
+  Phase phase = Phase::examining;
+  std::string reason;
+  Remembered remembered;
+  std::int64_t calls = 0;       ///< started
+  std::int64_t recorded = 0;    ///< finished
+  std::int64_t not_native = 0;  ///< of them served by others than native ...
+  double not_native_cost = 0;   ///< ... and their total, hiccups cut
+  double spent = 0;             ///< what looks cost beyond the best known at their time
+  double reference = 0;         ///< cost the serving calls are compared with; 0: settling
+  int reference_calls = 0;      ///< calls averaged into it
+  double noise = 0;             ///< relative scatter of serving calls
+  std::vector<double> window;   ///< the last serving costs, oldest first
+  int off_reference = 0;        ///< consecutive calls for which the window was off
+  std::int64_t backoff = 0;
+  std::int64_t since_examination = 0;  ///< serving calls
+  int examinations = 0;
+  std::int64_t quiet_until = 0;  ///< call before which no late look is considered
+  int cold = -1;                 ///< candidate of the very first call, which carried one-time costs
+  bool from_memory = false;
+
+  /// What the next run may be told: the settled winner; empty name while undecided.
+  Remembered result() const;
+};
+
+class Selector {
+ public:
+  explicit Selector(Policy policy = {}) : policy_(policy) {}
+
+  /// The strategy of the call that is about to start. May be called again before the record of an
+  /// earlier call arrives.
+  Choice next(std::uint64_t signature, std::span<const Candidate> candidates);
+
+  /// The agreed time of a finished call. A time that is not positive and finite tells nothing and
+  /// is treated as `abandon`.
+  void record(std::uint64_t signature, int candidate, double slowest_seconds, std::int64_t bytes);
+
+  /// The call failed: its time says nothing about the strategy.
+  void abandon(std::uint64_t signature, int candidate);
+
+  /// Tells what an earlier run found. No effect once the signature has served a call.
+  void seed(std::uint64_t signature, const Remembered& remembered);
+
+  const State* state(std::uint64_t signature) const;
+  std::size_t size() const { return states_.size(); }
+  const Policy& policy() const { return policy_; }
+
+ private:
+  using Entry = std::pair<std::uint64_t, State>;
+  State& touch(std::uint64_t signature);
+  State* find(std::uint64_t signature);
+
+  Policy policy_;
+  std::list<Entry> states_;  // most recently used first
+  std::unordered_map<std::uint64_t, std::list<Entry>::iterator> index_;
+};
+
+}  // namespace choir::select

@@ -1,0 +1,184 @@
+// report_test.cpp: loading traces, good and broken, and the advice drawn from them.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "advice.hpp"
+#include "trace/writer.hpp"
+
+namespace choir::report {
+namespace {
+
+using trace::CallRecord;
+
+class ReportFolder : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto pattern = (std::filesystem::temp_directory_path() / "choir-report-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  /// A run of `calls` calls on two ranks; `shape` makes each record what the test needs.
+  template <class Shape>
+  Trace run(int calls, std::string mode, Shape&& shape) {
+    for (int rank = 0; rank < 2; ++rank) {
+      trace::TraceWriter writer(folder_, rank, "1.0");
+      trace::OpenRecord open;
+      open.file = "/data/f";
+      open.mode = mode;
+      open.ranks = 2;
+      open.nodes = 2;
+      writer.open(open);
+      for (int i = 0; i < calls; ++i) {
+        CallRecord r;
+        r.file = "/data/f";
+        r.call = i;
+        r.operation = "write_all";
+        r.strategy = "two_phase";
+        r.phase = "serving";
+        r.signature = 7;
+        r.start_s = 100 + i;
+        r.bytes = 64 << 20;
+        r.pieces = 1;
+        r.ranks = 2;
+        r.rank = rank;
+        r.aggregator = true;
+        r.seconds = {1.0, 0.1, 0.05, 0.3, 0.3, 0.1};
+        r.storage_requests = 4;
+        r.storage_bytes = r.bytes;
+        r.offset_low = r.bytes * (2 * i + rank);
+        r.offset_high = r.offset_low + r.bytes;
+        r.plan_cached = i > 0;
+        shape(r);
+        writer.call(r);
+      }
+    }
+    return load_trace(folder_);
+  }
+
+  static bool advised(const Trace& trace, const std::string& rule) {
+    for (const auto& a : advise(trace, summarise(trace)))
+      if (a.id == rule) return true;
+    return false;
+  }
+
+  static bool fails_with(const std::string& path, const std::string& text) {
+    try {
+      load_trace(path);
+    } catch (const LoadError& e) {
+      return std::string(e.what()).find(text) != std::string::npos;
+    }
+    return false;
+  }
+
+  std::string folder_;
+};
+
+TEST_F(ReportFolder, RanksComeTogetherCallByCall) {
+  const auto trace = run(5, "read-write", [](CallRecord&) {});
+  ASSERT_EQ(trace.calls.size(), 5u);
+  EXPECT_EQ(trace.calls[3].parts.size(), 2u);
+  EXPECT_EQ(trace.calls[3].bytes(), 128 << 20);
+  const auto s = summarise(trace);
+  EXPECT_EQ(s.calls, 5);
+  EXPECT_NEAR(s.seconds, 5.0, 1e-9);
+  EXPECT_EQ(s.patterns.at(0).strategies.at("two_phase").calls, 5);
+  EXPECT_NEAR(s.phases.exchange, 1.5, 1e-9);
+}
+
+TEST_F(ReportFolder, HeatMapKeepsEveryByte) {
+  const auto s = summarise(run(7, "read-write", [](CallRecord&) {}));
+  double sum = 0;
+  for (const auto& row : s.files.at(0).heat.bytes)
+    for (const double bytes : row) sum += bytes;
+  EXPECT_NEAR(sum, static_cast<double>(s.bytes), 1.0);
+}
+
+TEST_F(ReportFolder, BalancedRunHasNothingToComplainAbout) {
+  const auto trace = run(5, "read-write", [](CallRecord&) {});
+  const auto advice = advise(trace, summarise(trace));
+  ASSERT_EQ(advice.size(), 1u) << advice[0].id;
+  EXPECT_EQ(advice[0].id, "nothing-found");
+}
+
+TEST_F(ReportFolder, ExchangeBetweenNodesSuggestsPlacement) {
+  const auto trace = run(5, "read-write", [](CallRecord& r) {
+    r.seconds = {1.0, 0.01, 0.01, 0.92, 0.05, 0.01};
+    r.bytes_between = r.bytes / 2;
+  });
+  const auto advice = advise(trace, summarise(trace));
+  EXPECT_EQ(advice.front().id, "exchange-between-nodes");
+  EXPECT_NE(advice.front().finding.find("92 %"), std::string::npos);
+  EXPECT_NE(advice.front().action.find("choir place"), std::string::npos);
+}
+
+TEST_F(ReportFolder, WriteOnlyMattersOnlyWithGaps) {
+  EXPECT_FALSE(advised(run(2, "write-only", [](CallRecord&) {}), "write-only"));
+  EXPECT_TRUE(advised(run(2, "write-only", [](CallRecord& r) { r.pieces = 9; }), "write-only"));
+  EXPECT_FALSE(advised(run(2, "read-write", [](CallRecord& r) { r.pieces = 9; }), "write-only"));
+}
+
+TEST_F(ReportFolder, EachRuleSeesItsCase) {
+  const auto seen = [&](const char* rule, int calls, auto shape) {
+    EXPECT_TRUE(advised(run(calls, "read-write", shape), rule)) << rule;
+  };
+  seen("failed-calls", 1, [](CallRecord& r) { r.error_class = 20; });
+  seen("small-calls", 30, [](CallRecord& r) { r.bytes = 1000; });
+  seen("waiting", 2, [](CallRecord& r) { r.seconds = {1, 0.1, 0, 0.1, 0.1, 0.7}; });
+  seen("sieving", 2, [](CallRecord& r) { r.bytes_sieved = r.bytes; });
+  seen("many-cycles", 2, [](CallRecord& r) { r.cycles = 100; });
+  seen("native-chosen", 2, [](CallRecord& r) { r.strategy = "native"; });
+  seen("examination", 2, [](CallRecord& r) { r.phase = "examining"; });
+  seen("storage-bound", 2, [](CallRecord& r) { r.seconds = {1, 0.1, 0, 0.1, 0.8, 0}; });
+  seen("small-requests", 2, [](CallRecord& r) {
+    r.seconds = {1, 0.1, 0, 0.1, 0.8, 0};
+    r.storage_requests = 1 << 20;
+  });
+  seen("changing-patterns", 30, [](CallRecord& r) {
+    r.signature = static_cast<std::uint64_t>(r.call);
+    r.plan_cached = false;
+    r.seconds.plan = 0.3;
+  });
+  seen("uneven-aggregators", 2, [](CallRecord& r) {
+    r.ranks = 2;
+    r.seconds.storage = r.rank == 0 ? 0.9 : 0.0;
+  });
+  seen("exchange-inside-nodes", 2, [](CallRecord& r) {
+    r.seconds = {1, 0.1, 0, 0.7, 0.1, 0};
+    r.bytes_inside = r.bytes;
+  });
+  seen("incomplete-trace", 2, [](CallRecord& r) { r.ranks = 3; });
+}
+
+TEST_F(ReportFolder, AHalfLineOfAKilledJobIsTolerated) {
+  run(3, "read-write", [](CallRecord&) {});
+  std::ofstream(folder_ + "/rank-0.jsonl", std::ios::app) << "{\"type\":\"call\",\"fi";
+  const auto trace = load_trace(folder_);
+  EXPECT_EQ(trace.calls.size(), 3u);
+  EXPECT_EQ(trace.skipped_lines, 1);
+  EXPECT_TRUE(advised(trace, "incomplete-trace"));
+}
+
+TEST_F(ReportFolder, OneRankFileIsEnough) {
+  run(3, "read-write", [](CallRecord&) {});
+  EXPECT_EQ(load_trace(folder_ + "/rank-1.jsonl").calls.size(), 3u);
+}
+
+TEST_F(ReportFolder, BadInputSaysWhatIsWrong) {
+  EXPECT_TRUE(fails_with(folder_ + "/nothing", "no such trace"));
+  EXPECT_TRUE(fails_with(folder_, "no rank-*.jsonl"));
+  std::ofstream(folder_ + "/rank-0.jsonl") << "hello\n[1,2]\n{\"type\":3}\n";
+  EXPECT_TRUE(fails_with(folder_, "rank-0.jsonl:1"));
+  std::ofstream(folder_ + "/rank-0.jsonl") << "{\"type\":\"header\",\"schema\":9}\n";
+  EXPECT_TRUE(fails_with(folder_, "schema 9"));
+  std::ofstream(folder_ + "/rank-0.jsonl") << "{\"type\":\"header\",\"schema\":1}\n";
+  EXPECT_TRUE(fails_with(folder_, "made no collective call"));
+}
+
+}  // namespace
+}  // namespace choir::report

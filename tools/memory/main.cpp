@@ -1,0 +1,99 @@
+// choir-memory: lists and forgets what earlier runs found fastest.
+//
+// PATTERN is a shell pattern (*, ?, [...]) compared with the signature, the strategy, the file
+// system and the version of an entry; one that matches is enough.
+#include <fmt/core.h>
+#include <fnmatch.h>
+
+#include <CLI/CLI.hpp>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "choir_version.hpp"
+#include "select/memory.hpp"
+
+namespace {
+
+using choir::select::MemoryEntry;
+
+bool matches(const MemoryEntry& entry, const std::string& pattern) {
+  if (pattern.empty()) return true;
+  const std::string fields[] = {fmt::format("{:016x}", entry.key.signature), entry.strategy,
+                                entry.key.file_system, entry.key.version};
+  for (const auto& field : fields)
+    if (::fnmatch(pattern.c_str(), field.c_str(), 0) == 0) return true;
+  return false;
+}
+
+std::string date(std::int64_t unix_time) {
+  const auto time = static_cast<std::time_t>(unix_time);
+  std::tm parts{};
+  char text[32];
+  if (!::localtime_r(&time, &parts) || !std::strftime(text, sizeof text, "%Y-%m-%d %H:%M", &parts))
+    return "unknown date";
+  return text;
+}
+
+int list(const std::string& path, const std::string& pattern) {
+  std::string why;
+  const auto memory = choir::select::load_memory(path, &why);
+  if (!why.empty()) {
+    fmt::print(stderr, "choir memory: {}\n", why);
+    return 1;
+  }
+  std::size_t shown = 0;
+  for (const auto& [key, entry] : memory.entries()) {
+    if (!matches(entry, pattern)) continue;
+    if (shown++ == 0)
+      fmt::print("{:<16}  {:>7} {:>6}  {:<10} {:<8} {:<22} {:>12}  {}\n", "signature", "ranks",
+                 "nodes", "files", "version", "fastest", "MiB/s", "found");
+    fmt::print("{:016x}  {:>7} {:>6}  {:<10} {:<8} {:<22} {:>12.1f}  {}\n", key.signature,
+               key.ranks, key.nodes, key.file_system, key.version, entry.strategy,
+               entry.bytes_per_s / (1 << 20), date(entry.date_s));
+  }
+  if (shown == 0)
+    fmt::print("nothing remembered{} in {}\n", pattern.empty() ? "" : " that matches", path);
+  return 0;
+}
+
+int forget(const std::string& path, std::string pattern) {
+  const auto result = choir::select::forget_memory(
+      path,
+      [](const MemoryEntry& entry, void* context) {
+        return matches(entry, *static_cast<std::string*>(context));
+      },
+      &pattern);
+  if (result.error) {
+    fmt::print(stderr, "choir memory: {}\n", *result.error);
+    return 1;
+  }
+  fmt::print("forgot {} {}\n", result.forgotten, result.forgotten == 1 ? "entry" : "entries");
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"What earlier runs found fastest, per access pattern", "choir memory"};
+  app.set_version_flag("--version", CHOIR_VERSION);
+  app.require_subcommand(1);
+  std::string path = choir::select::default_memory_path();
+  std::string pattern;
+  app.add_option("--file", path, "the memory file (default: the user's own)");
+  const auto subcommand = [&](const char* name, const char* help) {
+    auto* command = app.add_subcommand(name, help);
+    command->add_option("PATTERN", pattern,
+                        "shell pattern for signature, strategy, file system or version");
+    command->fallthrough();
+    return command;
+  };
+  const auto* list_command = subcommand("list", "show the entries");
+  subcommand("forget", "remove the entries; all of them without PATTERN");
+  CLI11_PARSE(app, argc, argv);
+  if (path.empty()) {
+    fmt::print(stderr, "choir memory: neither XDG_CACHE_HOME nor HOME is set; give --file\n");
+    return 1;
+  }
+  return list_command->parsed() ? list(path, pattern) : forget(path, pattern);
+}

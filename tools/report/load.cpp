@@ -1,0 +1,203 @@
+// load.cpp: reading JSON Lines; a killed job's half line is no reason to refuse the rest.
+#include "load.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+namespace choir::report {
+
+namespace {
+
+using Json = nlohmann::json;
+using CallKey = std::tuple<int, std::int64_t>;
+using FileKey = std::pair<std::string, int>;
+
+class Loader {
+ public:
+  void read_file(const std::filesystem::path& path);
+  Trace finish() &&;
+
+ private:
+  void take(const Json& line);
+  void take_open(const Json& line);
+  void take_call(const Json& line);
+  int file_index(const std::string& name, int open);
+
+  Trace trace_;
+  std::map<FileKey, int> files_;
+  std::map<CallKey, std::size_t> calls_;
+};
+
+/// null stands for a number that was not finite.
+double real(const Json& object, const char* key) {
+  const auto& value = object.at(key);
+  return value.is_null() ? 0 : value.get<double>();
+}
+
+Times read_times(const Json& s) {
+  return {real(s, "total"),    real(s, "agree"),   real(s, "plan"),
+          real(s, "exchange"), real(s, "storage"), real(s, "wait")};
+}
+
+RankPart read_part(const Json& line) {
+  RankPart p;
+  line.at("rank").get_to(p.rank);
+  line.at("aggregator").get_to(p.aggregator);
+  p.start_s = real(line, "start");
+  p.seconds = read_times(line.at("seconds"));
+  line.at("bytes").get_to(p.bytes);
+  line.at("pieces").get_to(p.pieces);
+  line.at("bytes_inside").get_to(p.bytes_inside);
+  line.at("bytes_between").get_to(p.bytes_between);
+  line.at("bytes_sieved").get_to(p.bytes_sieved);
+  line.at("cycles").get_to(p.cycles);
+  line.at("storage_requests").get_to(p.storage_requests);
+  line.at("storage_bytes").get_to(p.storage_bytes);
+  line.at("offset_low").get_to(p.offset_low);
+  line.at("offset_high").get_to(p.offset_high);
+  line.at("plan_cached").get_to(p.plan_cached);
+  line.at("error_class").get_to(p.error_class);
+  return p;
+}
+
+int Loader::file_index(const std::string& name, int open) {
+  const auto [found, fresh] =
+      files_.try_emplace({name, open}, static_cast<int>(trace_.files.size()));
+  if (fresh) {
+    trace_.files.emplace_back();
+    trace_.files.back().name = name;
+    trace_.files.back().open = open;
+  }
+  return found->second;
+}
+
+void Loader::take_open(const Json& line) {
+  auto& file = trace_.files[static_cast<std::size_t>(
+      file_index(line.at("file").get<std::string>(), line.at("open").get<int>()))];
+  line.at("mode").get_to(file.mode);
+  line.at("file_system").get_to(file.file_system);
+  line.at("ranks").get_to(file.ranks);
+  line.at("nodes").get_to(file.nodes);
+  line.at("hints").get_to(file.hints);
+}
+
+void Loader::take_call(const Json& line) {
+  RankPart part = read_part(line);
+  const int file = file_index(line.at("file").get<std::string>(), line.at("open").get<int>());
+  const auto number = line.at("call").get<std::int64_t>();
+  const auto [found, fresh] = calls_.try_emplace({file, number}, trace_.calls.size());
+  if (fresh) {
+    Call call;
+    call.file = file;
+    call.number = number;
+    line.at("operation").get_to(call.operation);
+    line.at("strategy").get_to(call.strategy);
+    line.at("phase").get_to(call.phase);
+    line.at("reason").get_to(call.reason);
+    line.at("signature").get_to(call.signature);
+    line.at("ranks").get_to(call.ranks);
+    trace_.calls.push_back(std::move(call));
+  }
+  trace_.calls[found->second].parts.push_back(part);
+}
+
+void Loader::take(const Json& line) {
+  const auto& type = line.at("type").get_ref<const std::string&>();
+  if (type == "call") {
+    take_call(line);
+  } else if (type == "open") {
+    take_open(line);
+  } else if (type == "end") {
+    trace_.dropped += line.at("dropped").get<std::int64_t>();
+  } else if (type == "header" && line.at("schema").get<int>() != 1) {
+    throw LoadError(fmt::format("written with schema {}; this choir reads schema 1",
+                                line.at("schema").get<int>()));
+  }
+}
+
+void Loader::read_file(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  if (!in) throw LoadError(fmt::format("cannot read {}", path.string()));
+  ++trace_.rank_files;
+  std::int64_t number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    if (line.empty()) continue;
+    try {
+      take(Json::parse(line));
+    } catch (const Json::exception& e) {
+      if (trace_.skipped_lines++ == 0)
+        trace_.first_skipped = fmt::format("{}:{}: {}", path.string(), number, e.what());
+    } catch (const LoadError& e) {
+      throw LoadError(fmt::format("{}: {}", path.string(), e.what()));
+    }
+  }
+  if (in.bad()) throw LoadError(fmt::format("cannot read {}", path.string()));
+}
+
+Trace Loader::finish() && {
+  auto& calls = trace_.calls;
+  for (auto& call : calls)
+    std::sort(call.parts.begin(), call.parts.end(),
+              [](const RankPart& a, const RankPart& b) { return a.rank < b.rank; });
+  std::stable_sort(calls.begin(), calls.end(),
+                   [](const Call& a, const Call& b) { return a.start_s() < b.start_s(); });
+  return std::move(trace_);
+}
+
+std::vector<std::filesystem::path> rank_files(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const auto status = fs::status(path, error);
+  if (error || !fs::exists(status)) throw LoadError(fmt::format("no such trace: {}", path));
+  if (!fs::is_directory(status)) return {path};
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(path, error)) {
+    const auto name = entry.path().filename().string();
+    if (name.starts_with("rank-") && name.ends_with(".jsonl")) found.push_back(entry.path());
+  }
+  if (error) throw LoadError(fmt::format("cannot list {}: {}", path, error.message()));
+  if (found.empty()) throw LoadError(fmt::format("no rank-*.jsonl in {}", path));
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace
+
+double Call::start_s() const {
+  double least = parts.front().start_s;
+  for (const auto& p : parts) least = std::min(least, p.start_s);
+  return least;
+}
+
+double Call::seconds() const {
+  double most = 0;
+  for (const auto& p : parts) most = std::max(most, p.seconds.total);
+  return most;
+}
+
+std::int64_t Call::bytes() const {
+  std::int64_t sum = 0;
+  for (const auto& p : parts) sum += p.bytes;
+  return sum;
+}
+
+Trace load_trace(const std::string& path) {
+  Loader loader;
+  for (const auto& file : rank_files(path)) loader.read_file(file);
+  auto trace = std::move(loader).finish();
+  if (trace.calls.empty()) {
+    const auto because = trace.first_skipped.empty()
+                             ? std::string("the program made no collective call")
+                             : "the first bad line is " + trace.first_skipped;
+    throw LoadError(fmt::format("no call in {}: {}", path, because));
+  }
+  return trace;
+}
+
+}  // namespace choir::report
