@@ -304,7 +304,7 @@ bool has_argument(int argc, char** argv, const char* wanted) {
 /// where it cannot.
 void load_choir(int argc, char** argv) {
   if (!choir_library().empty() || has_argument(argc, argv, "--plain") ||
-      std::getenv("CHOIR_BENCH_LOADED") != nullptr)
+      std::getenv("BENCH_LOADED_CHOIR") != nullptr)
     return;
   std::error_code error;
   const auto here = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -315,7 +315,7 @@ void load_choir(int argc, char** argv) {
   const auto preload =
       library.string() + (before != nullptr && *before != '\0' ? ":" + std::string(before) : "");
   setenv("LD_PRELOAD", preload.c_str(), 1);
-  setenv("CHOIR_BENCH_LOADED", "1", 1);  // a library that does not load must not start us for ever
+  setenv("BENCH_LOADED_CHOIR", "1", 1);  // a library that does not load must not start us for ever
   execv(here.c_str(), argv);
 }
 

@@ -90,6 +90,7 @@ int special_entry(const Cart& cart, int a, int b) {
 
 std::vector<int> special_sets(const Cart& cart) {
   std::vector<int> sets;
+  sets.reserve(static_cast<std::size_t>(cart.ranks()));
   for (int rank = 0; rank < cart.ranks(); ++rank) sets.push_back(rank / inner_ranks(cart));
   return sets;
 }

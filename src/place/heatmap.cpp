@@ -70,12 +70,13 @@ class Drawing {
     const double most = std::log1p(*std::max_element(sum.begin(), sum.end()));
     const double step = static_cast<double>(side) / cells_;
     for (std::size_t i = 0; i < sum.size(); ++i) {
+      const std::size_t row = i / n, column = i % n;
       if (sum[i] <= 0) continue;
       const int shade = static_cast<int>(225 * (1 - std::log1p(sum[i]) / most));
       out_ << fmt::format(
           "<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" "
           "fill=\"rgb({},{},{})\"/>\n",
-          static_cast<double>(i % n) * step, static_cast<double>(i / n) * step, step, step, shade,
+          static_cast<double>(column) * step, static_cast<double>(row) * step, step, step, shade,
           shade, 128 + shade / 2);
     }
   }

@@ -122,13 +122,13 @@ Machine read_hostfile(std::istream& in, const std::string& name) {
   for (int number = 1; std::getline(in, line); ++number) {
     line = line.substr(0, line.find('#'));
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    const auto [host, slots] = parse_host_line(line, fmt::format("{}:{}", name, number));
+    const auto entry = parse_host_line(line, fmt::format("{}:{}", name, number));
     const auto known = std::find_if(machine.nodes.begin(), machine.nodes.end(),
-                                    [&](const Node& node) { return node.name == host; });
+                                    [&](const Node& node) { return node.name == entry.host; });
     if (known == machine.nodes.end())
-      machine.nodes.push_back({host, slots});
+      machine.nodes.push_back({entry.host, entry.slots});
     else
-      known->cores += slots;
+      known->cores += entry.slots;
   }
   if (machine.nodes.empty()) refuse("{}: no hosts", name);
   return machine;

@@ -180,7 +180,8 @@ std::int64_t piece_count(const OwnedRuns& runs) {
 /// The pieces that begin in [begin, end), as runs.
 OwnedRuns clip(const OwnedRuns& runs, std::int64_t begin, std::int64_t end) {
   OwnedRuns result;
-  for (const auto& [run, rank] : runs) {
+  for (const auto& owned : runs) {
+    const auto& run = owned.run;
     const auto stride = std::max<std::int64_t>(1, run.stride);
     const auto begun = [&](std::int64_t at) {
       return at <= run.offset ? 0 : std::min(run.count, (at - run.offset + stride - 1) / stride);
@@ -188,7 +189,7 @@ OwnedRuns clip(const OwnedRuns& runs, std::int64_t begin, std::int64_t end) {
     const auto skipped = begun(begin);
     const auto count = begun(end) - skipped;
     if (count > 0)
-      result.push_back({{run.offset + skipped * stride, run.length, stride, count}, rank});
+      result.push_back({{run.offset + skipped * stride, run.length, stride, count}, owned.rank});
   }
   return result;
 }

@@ -50,6 +50,7 @@ class Tree {
                                        const std::vector<int>& load) const {
     const auto graph = subgraph(problem_.graph, members);
     std::vector<double> where;
+    where.reserve(members.size());
     for (const int rank : members) where.push_back(position(rank).first);
     const auto parts = setmatch_generalised({graph, load, where, problem_.significance, {}});
     std::vector<std::vector<int>> groups(load.size());

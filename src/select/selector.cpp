@@ -143,7 +143,7 @@ bool affordable(const Policy& p, const State& s, int i) {
   const double slack = native_cost * std::max(p.native_slack, p.native_share * n);
   // Native's own time is known from few calls: what seems gained is taken with that doubt.
   const double doubt =
-      scatter(s) / std::sqrt(static_cast<double>(s.candidates[native].costs.size()));
+      2 * scatter(s) / std::sqrt(static_cast<double>(s.candidates[native].costs.size()));
   const double instead = native_cost * static_cast<double>(s.not_native);
   double gained = instead - s.not_native_cost;
   if (gained > 0) gained = std::max(0.0, gained - doubt * instead);

@@ -40,23 +40,23 @@ struct Choice {
 
 /// The numbers of the policy; the defaults are what docs/choosing.md describes.
 struct Policy {
-  int calls_each = 3;          ///< calls a contender serves in an examination
-  int close_race = 9;          ///< calls when the scatter of times leaves the leaders undecided
-  int long_race = 54;          ///< the same while serving, in late looks
-  double hopeless = 1.5;       ///< dropped after one call when this many times slower than the best
-  double cold_hopeless = 4;    ///< the same for the very first call, which pays one-time costs
-  double drift = 0.15;         ///< relative change of time that counts as drift
-  int window = 8;              ///< serving calls whose median is compared with the reference
-  double margin = 0.05;        ///< a challenger must be this much faster than the incumbent
-  double native_slack = 0.8;   ///< calls of native that all looks together may lose against it ...
-  double native_share = 0.02;  ///< ... or this share of all calls
-  double native_bonus = 0.03;  ///< native serves unless beaten by this much
-  double early_share = 0.25;   ///< looks may cost this share of the calls so far ...
-  double early_calls = 4;      ///< ... up to this many calls of the best ...
-  double long_share = 0.025;   ///< ... and in the long run this share of all calls
-  int native_ratio = 4;        ///< native waits too when its estimate is this many times the best
-  double confirm = 0.25;       ///< a remembered result may be this much slower and still stand
-  int backoff_calls = 16;      ///< calls between two examinations; doubles when they come often
+  int calls_each = 3;         ///< calls a contender serves in an examination
+  int close_race = 9;         ///< calls when the scatter of times leaves the leaders undecided
+  int long_race = 54;         ///< the same while serving, in late looks
+  double hopeless = 1.5;      ///< dropped after one call when this many times slower than the best
+  double cold_hopeless = 4;   ///< the same for the very first call, which pays one-time costs
+  double drift = 0.15;        ///< relative change of time that counts as drift
+  int window = 8;             ///< serving calls whose median is compared with the reference
+  double margin = 0.05;       ///< a challenger must be this much faster than the incumbent
+  double native_slack = 0.6;  ///< calls of native that all looks together may lose against it ...
+  double native_share = 0.012;  ///< ... or this share of all calls
+  double native_bonus = 0.03;   ///< native serves unless beaten by this much
+  double early_share = 0.25;    ///< looks may cost this share of the calls so far ...
+  double early_calls = 4;       ///< ... up to this many calls of the best ...
+  double long_share = 0.025;    ///< ... and in the long run this share of all calls
+  int native_ratio = 4;         ///< native waits too when its estimate is this many times the best
+  double confirm = 0.25;        ///< a remembered result may be this much slower and still stand
+  int backoff_calls = 16;       ///< calls between two examinations; doubles when they come often
   int backoff_limit = 4096;
   int look_every = 8;            ///< serving calls between two thoughts about a late look
   std::size_t max_states = 256;  ///< signatures remembered; the least recently used goes first

@@ -41,8 +41,8 @@ Form random_form(Rng& rng, bool may_write, bool may_read, bool may_be_individual
   return form;
 }
 
-int issue_split(const Form& f, MPI_File fh, MPI_Offset at, void* buffer, int count,
-                MPI_Datatype type, MPI_Status* status) {
+int perform_split(const Form& f, MPI_File fh, MPI_Offset at, void* buffer, int count,
+                  MPI_Datatype type, MPI_Status* status) {
   int code = MPI_SUCCESS;
   if (f.write && f.explicit_offset) {
     code = CHOIR_CALL(MPI_File_write_at_all_begin, fh, at, buffer, count, type);
@@ -60,8 +60,8 @@ int issue_split(const Form& f, MPI_File fh, MPI_Offset at, void* buffer, int cou
   return code ? code : MPI_File_read_all_end(fh, buffer, status);
 }
 
-int issue_individual(const Form& f, MPI_File fh, MPI_Offset at, void* buffer, int count,
-                     MPI_Datatype type, MPI_Status* status) {
+int perform_individual(const Form& f, MPI_File fh, MPI_Offset at, void* buffer, int count,
+                       MPI_Datatype type, MPI_Status* status) {
   if (f.write && f.explicit_offset)
     return CHOIR_CALL(MPI_File_write_at, fh, at, buffer, count, type, status);
   if (f.write) return CHOIR_CALL(MPI_File_write, fh, buffer, count, type, status);
@@ -69,10 +69,10 @@ int issue_individual(const Form& f, MPI_File fh, MPI_Offset at, void* buffer, in
   return CHOIR_CALL(MPI_File_read, fh, buffer, count, type, status);
 }
 
-int issue(const Form& f, MPI_File fh, MPI_Offset at, void* buffer, int count, MPI_Datatype type,
-          MPI_Status* status) {
-  if (f.split) return issue_split(f, fh, at, buffer, count, type, status);
-  if (!f.collective) return issue_individual(f, fh, at, buffer, count, type, status);
+int perform(const Form& f, MPI_File fh, MPI_Offset at, void* buffer, int count, MPI_Datatype type,
+            MPI_Status* status) {
+  if (f.split) return perform_split(f, fh, at, buffer, count, type, status);
+  if (!f.collective) return perform_individual(f, fh, at, buffer, count, type, status);
   if (f.write && f.explicit_offset)
     return CHOIR_CALL(MPI_File_write_at_all, fh, at, buffer, count, type, status);
   if (f.write) return CHOIR_CALL(MPI_File_write_all, fh, buffer, count, type, status);
@@ -159,7 +159,8 @@ void keep_off_end_of_file(Case& c, TestFile& file, Form& form, const std::vector
 void one_call(Case& c, TestFile& file, Form form) {
   std::vector<Transfer> transfers = choose_transfers(c, file, form);
   keep_off_end_of_file(c, file, form, transfers);
-  // OMPIO's collective write returns before its aggregators have written.
+  // Under Open MPI a later write of the same rank was seen to be overtaken by an earlier collective
+  // one.
   if (file.passes_through) sync_file(c, file);
   const std::uint64_t pattern = c.rng.next();
   const auto me = static_cast<std::size_t>(file.me);
@@ -171,8 +172,8 @@ void one_call(Case& c, TestFile& file, Form form) {
   Buffer buffer(mine.memory.map(), mine.count, pattern + me);
   Buffer expected = buffer;
   MPI_Status status{};
-  const int code = issue(form, file.handle, mine.offset, buffer.base(), mine.count,
-                         mine.memory.handle(), &status);
+  const int code = perform(form, file.handle, mine.offset, buffer.base(), mine.count,
+                           mine.memory.handle(), &status);
   advance_pointers(file, form, transfers);
   if (!c.expect_success(code, form.name().c_str())) return;
   if (!form.write) return finish_read(c, file, form, mine, expected, buffer, status);
@@ -272,7 +273,6 @@ void session(Case& c, MPI_Comm comm) {
   }
   if (file.passes_through) ensure_size(c, file, largest_file);
   for (std::int64_t phases = c.rng.between(1, 3); phases > 0; --phases) {
-    if (anyone_failed(c, comm)) break;
     one_phase(c, file, may_write, may_read);
     if (anyone_failed(c, comm)) break;
     sync_file(c, file);
@@ -286,7 +286,7 @@ void session(Case& c, MPI_Comm comm) {
 
 void run_blocking_case(Case& c) {
   const std::vector<int> members = random_members(c.rng, c.world_size);
-  MPI_Comm comm = communicator_of(members, c.index);
+  MPI_Comm comm = communicator_of(members);
   if (comm == MPI_COMM_NULL) return;
   session(c, comm);
   MPI_Comm_free(&comm);

@@ -143,7 +143,7 @@ void hints_differ_by_rank(Checks& t) {
   MPI_Info info;
   MPI_Info_create(&info);
   MPI_Info_set(info, "choir_strategy", t.rank % 2 ? "individual" : "two_phase");
-  MPI_Info_set(info, "choir_cycle_bytes", t.rank % 2 ? "4096" : "65536");
+  MPI_Info_set(info, "choir_cycle_buffer_bytes", t.rank % 2 ? "4096" : "65536");
   {
     OpenFile fh(t, read_write, MPI_COMM_WORLD, info);
     set_interleaved_view(t, fh, 100);
@@ -883,7 +883,7 @@ void vary_environment() {
   if (!rank) return;
   const bool odd = std::atoi(rank) % 2 == 1;
   ::setenv("CHOIR_STRATEGY", odd ? "individual" : "two_phase", 1);
-  ::setenv("CHOIR_CB_BUFFER_SIZE", odd ? "4096" : "1048576", 1);
+  ::setenv("CHOIR_CYCLE_BUFFER_BYTES", odd ? "4096" : "1048576", 1);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <numeric>
 
 namespace choir::test {
@@ -92,13 +93,12 @@ std::vector<int> random_members(Rng& rng, int world_size) {
   return members;
 }
 
-MPI_Comm communicator_of(const std::vector<int>& members, int case_index) {
+MPI_Comm communicator_of(const std::vector<int>& members) {
   MPI_Group world;
   MPI_Group group;
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_group(MPI_COMM_WORLD, &world);
   MPI_Group_incl(world, static_cast<int>(members.size()), members.data(), &group);
-  (void)case_index;
   MPI_Comm_create(MPI_COMM_WORLD, group, &comm);
   MPI_Group_free(&group);
   MPI_Group_free(&world);
@@ -176,7 +176,6 @@ void sync_file(Case& c, TestFile& file) {
 }
 
 void compare_file(Case& c, TestFile& file) {
-  MPI_Barrier(file.comm);
   if (file.me == 0) {
     Bytes found;
     const Bytes& expected = file.model.content();
@@ -200,6 +199,7 @@ void close_file(Case& c, TestFile& file) {
   if (file.handle != MPI_FILE_NULL)
     c.expect_success(MPI_File_close(&file.handle), "MPI_File_close");
   if (!c.failed && file.handle != MPI_FILE_NULL) c.fail("the handle is not null after close");
+  MPI_Barrier(file.comm);
   compare_file(c, file);
   if (file.me == 0) ::unlink(file.path.c_str());
 }

@@ -44,7 +44,7 @@ class Case {
 /// The members of a random sub-communicator, in its rank order.
 std::vector<int> random_members(Rng& rng, int world_size);
 /// Collective over the world; MPI_COMM_NULL for ranks that are not members.
-MPI_Comm communicator_of(const std::vector<int>& members, int case_index);
+MPI_Comm communicator_of(const std::vector<int>& members);
 
 /// What one rank transfers in one call.
 struct Transfer {
@@ -84,7 +84,8 @@ bool open_file(Case& c, TestFile& file, MPI_Comm comm, int mode, std::int64_t ex
 bool set_views(Case& c, TestFile& file, std::vector<ViewTypes> views);
 /// Collective. Extends file and model to `bytes` if they are shorter.
 void ensure_size(Case& c, TestFile& file, std::int64_t bytes);
-/// Collective. Compares the whole file with the model on rank 0.
+/// Collective, after sync_file or close. Compares the whole file with the model on rank 0; nobody
+/// goes on before that.
 void compare_file(Case& c, TestFile& file);
 /// Collective. Makes what was written visible to every rank.
 void sync_file(Case& c, TestFile& file);
