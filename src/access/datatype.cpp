@@ -263,10 +263,7 @@ Map decode_combiner(MPI_Datatype type, const Envelope& envelope) {
       return decode_vector(child, n.small(0), n.small(1), n.small(2) * child.extent);
     }
     case MPI_COMBINER_HVECTOR:
-    case MPI_COMBINER_HVECTOR_INTEGER:
-      return decode_vector(decode(contents.types[0]), n.small(0), n.small(1),
-                           envelope.combiner == MPI_COMBINER_HVECTOR_INTEGER ? n.small(2)
-                                                                             : n.displacement(2, 0));
+      return decode_vector(decode(contents.types[0]), n.small(0), n.small(1), n.displacement(2, 0));
     case MPI_COMBINER_INDEXED:
     case MPI_COMBINER_INDEXED_BLOCK:
     case MPI_COMBINER_HINDEXED:

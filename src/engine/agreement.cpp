@@ -149,8 +149,8 @@ bool Opening::poll() {
   return phase_ == Phase::done;
 }
 
-Closing::Closing(Neighbourhood& hood, Room& room, std::uint64_t number, const Outcome& mine)
-    : hood_(hood), room_(room), number_(number), parity_(static_cast<int>(number % 2)) {
+Closing::Closing(Neighbourhood& hood, Room& room, const Outcome& mine)
+    : hood_(hood), room_(room), number_(room.closings++), parity_(static_cast<int>(number_ % 2)) {
   room.arena->outcome(parity_, hood.local()) = mine;
   arrive(hood, room, room.arena->board().closed, number_);
 }

@@ -58,7 +58,7 @@ class Opening {
 
 class Closing {
  public:
-  Closing(Neighbourhood& hood, Room& room, std::uint64_t number, const Outcome& mine);
+  Closing(Neighbourhood& hood, Room& room, const Outcome& mine);
   bool poll();
   /// Worst error, lowest end of file, longest time.
   const Outcome& verdict() const { return verdict_; }

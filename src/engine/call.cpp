@@ -216,11 +216,13 @@ void Call::start_tasks() {
     bytes += rank.bytes;
     if (!rank.empty()) low = std::min(low, rank.low), high = std::max(high, rank.high);
   }
+  // Offsets have moved with the pattern, and their common divisor with them.
+  const auto grain = shifted_.empty() ? pattern_->grain : pattern_->grain | opening_->shift();
   const auto threshold = file_.parameters().sieve_threshold;
   const bool sparse = static_cast<double>(bytes) < threshold * static_cast<double>(high - low);
   const bool marks = request_.operation == Operation::read && (plan_->requests != Requests::sieve || sparse);
   context_.emplace(Context{file_.hood(), file_.room(), file_, *plan_, ranks, request_.operation, request_.access,
-                           request_.memory, common_grain(pattern_->grain, *plan_), marks, threshold, number_, 0,
+                           request_.memory, common_grain(grain, *plan_), marks, threshold, number_, 0,
                            no_end_of_file, {}});
   switch (plan_->exchange) {
     case Exchange::none: add_direct(*context_, tasks_); break;
@@ -252,7 +254,7 @@ bool Call::start_closing() {
   mine.error = context_ ? error_class_of(context_->error) : error_;
   mine.end_of_file = context_ ? context_->end_of_file : no_end_of_file;
   mine.elapsed_ns = executed_ns_ - opened_ns_;
-  closing_.emplace(file_.hood(), file_.room(), number_, mine);
+  closing_.emplace(file_.hood(), file_.room(), mine);
   state_ = State::closing;
   if (closing_->poll()) finish_closing();
   return true;

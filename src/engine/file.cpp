@@ -136,6 +136,17 @@ File::~File() {
   hood_->give_back(std::move(room_));
 }
 
+void File::change_settings(const Settings& settings) {
+  settings_ = settings;
+  settings_.cycle_buffer_bytes = std::min(settings_.cycle_buffer_bytes, room_->arena->shape().capacity);
+  settings_.cycle_buffer_max_bytes = std::min(settings_.cycle_buffer_max_bytes, room_->arena->shape().capacity);
+  parameters_ = parameters_from(settings_, facts_);
+  plan_suffix_ = suffix_of(parameters_);
+  table_ = StrategyTable();
+  candidates_.clear();
+  resolve_strategies();
+}
+
 void File::resolve_strategies() {
   const bool speaks = hood_->rank() == 0;
   const auto tell = [&](const std::string& text) {

@@ -38,6 +38,8 @@ class File final : public FileAccess {
   Room& room() { return *room_; }
   const FileFacts& facts() const { return facts_; }
   const Settings& settings() const { return settings_; }
+  /// The same change on all ranks, with no call under way. Cycle buffers keep the size they have.
+  void change_settings(const Settings& settings);
   const StrategyTable& strategies() const { return table_; }
   select::Selector& selector() { return selector_; }
   Witness& witness() { return *witness_; }

@@ -125,7 +125,9 @@ Parcel parcel_of(const Context& c, const Run& window) {
 class RemoteLane final : public Task {
  public:
   RemoteLane(Context& context, std::size_t aggregator, Extent windows)
-      : c_(context), aggregator_(aggregator), next_(windows.begin), last_(windows.end) {}
+      : c_(context), aggregator_(aggregator), next_(windows.begin), last_(windows.end) {
+    flights_[1].slot = 1;
+  }
 
   bool done() const override {
     return next_ >= last_ &&
@@ -152,18 +154,17 @@ class RemoteLane final : public Task {
     MPI_Request request = MPI_REQUEST_NULL;
     std::vector<char> reply;
     Parcel parcel;
-    std::int64_t index = 0;
+    std::int64_t slot = 0;
   };
 
   int peer() const { return c_.plan.aggregators[aggregator_].rank; }
 
   void start(Flight& flight) {
     const auto started = now_ns();
-    flight.index = next_++;
     const auto& domain = c_.plan.aggregators[aggregator_].domain;
-    flight.parcel = parcel_of(c_, window_of(domain, c_.plan.cycle_bytes, flight.index));
+    flight.parcel = parcel_of(c_, window_of(domain, c_.plan.cycle_bytes, next_++));
     const bool writing = c_.operation == Operation::write;
-    auto packet = begin_packet(flight.parcel.runs, writing ? flight.parcel.bytes : 0, no_end_of_file);
+    auto packet = begin_packet(flight.parcel.runs, writing ? flight.parcel.bytes : 0, no_end_of_file, flight.slot);
     c_.traffic.metadata_bytes += packet_header(packet).description + static_cast<std::int64_t>(sizeof(PacketHeader));
     if (writing) pack(flight.parcel, packet_data(packet));
     else if (flight.parcel.bytes > 0) expect_reply(flight);
@@ -184,7 +185,7 @@ class RemoteLane final : public Task {
   void expect_reply(Flight& flight) {
     flight.reply = begin_packet({}, flight.parcel.bytes, no_end_of_file);
     check(PMPI_Irecv(flight.reply.data(), static_cast<int>(flight.reply.size()), MPI_BYTE, peer(),
-                     reply_tag(aggregator_, flight.index), c_.room.comm.get(), &flight.request));
+                     reply_tag(aggregator_, flight.slot), c_.room.comm.get(), &flight.request));
     flight.waiting = true;
   }
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t page = 4096;
 /// One poll maps and copies at most this much, so that nonblocking calls stay pollable.
-constexpr std::int64_t chunk_bytes = std::int64_t{32} << 20;
+constexpr std::int64_t chunk_bytes = std::int64_t{4} << 20;
 
 /// The mapping this thread is copying through, and where to go on if it faults.
 thread_local sigjmp_buf on_fault;

@@ -41,10 +41,11 @@ bool finished(MPI_Request& request) {
 
 }  // namespace
 
-std::vector<char> begin_packet(const Runs& runs, std::int64_t data_bytes, std::int64_t end_of_file) {
+std::vector<char> begin_packet(const Runs& runs, std::int64_t data_bytes, std::int64_t end_of_file,
+                               std::int64_t answer_slot) {
   Bytes description;
   encode(runs, description);
-  const PacketHeader header{static_cast<std::int64_t>(description.size()), end_of_file};
+  const PacketHeader header{static_cast<std::int64_t>(description.size()), end_of_file, answer_slot};
   std::vector<char> packet(sizeof header + description.size() + static_cast<std::size_t>(data_bytes));
   std::memcpy(packet.data(), &header, sizeof header);
   std::memcpy(packet.data() + sizeof header, description.data(), description.size());

@@ -1,6 +1,6 @@
 // packet.hpp: what travels between ranks that share no memory: which bytes, and the bytes.
 //
-// A packet is {size of the description, end of file}, the description (runs in window or file coordinates,
+// A packet is {size of the description, end of file, slot of the answer}, the description (runs in window or file coordinates,
 // encoded), and the packed data.
 #pragma once
 
@@ -16,10 +16,12 @@ namespace choir {
 struct PacketHeader {
   std::int64_t description = 0;
   std::int64_t end_of_file = 0;
+  std::int64_t answer_slot = 0;  ///< which of its two outstanding requests a reader wants answered
 };
 
 /// Begins a packet with a description; data are appended behind it.
-std::vector<char> begin_packet(const Runs& runs, std::int64_t data_bytes, std::int64_t end_of_file);
+std::vector<char> begin_packet(const Runs& runs, std::int64_t data_bytes, std::int64_t end_of_file,
+                               std::int64_t answer_slot = 0);
 char* packet_data(std::vector<char>& packet);
 PacketHeader packet_header(const std::vector<char>& packet);
 /// Nothing if the packet is damaged.

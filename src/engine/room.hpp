@@ -24,7 +24,8 @@ struct Room {
   Comm comm;     ///< all ranks, nobody else's traffic
   Comm leaders;  ///< first rank of each node; null elsewhere
   std::unique_ptr<Arena> arena;
-  std::uint64_t calls = 0;  ///< calls begun so far; equal on all ranks
+  std::uint64_t calls = 0;     ///< calls begun so far; equal on all ranks
+  std::uint64_t closings = 0;  ///< calls closed so far: those that failed at their opening are not
 };
 
 class Neighbourhood {

@@ -47,6 +47,7 @@ struct Course {
 /// A request of a rank elsewhere, answered once the window is full.
 struct RemoteRequest {
   int rank;
+  std::int64_t slot;
   Runs runs;
 };
 
@@ -87,6 +88,8 @@ class Seat : public Task {
   virtual bool poll_move(Buffer& buffer) = 0;
   /// Readers must say what they need before the window can be filled.
   virtual bool needs_marks() const { return c_.marks; }
+  /// Windows of one aggregator must leave in their order, even if a later one is complete first.
+  virtual bool keeps_order() const { return false; }
 
   char* data(const Buffer& buffer) { return c_.arena().data(seat_, buffer.index); }
   SeatBuffer& control(const Buffer& buffer) { return c_.arena().control(seat_, buffer.index); }
@@ -224,7 +227,7 @@ class Seat : public Task {
     if (writing()) {
       copy_runs(Direction::to_window, *runs, packet_data(message.bytes()), data(buffer));
     } else {
-      buffer.requests.push_back({message.from(), std::move(*runs)});
+      buffer.requests.push_back({message.from(), packet_header(message.bytes()).answer_slot, std::move(*runs)});
     }
   }
 
@@ -239,10 +242,16 @@ class Seat : public Task {
     const auto& shared = control(buffer);
     const auto& counter = writing() ? shared.arrived : shared.marked;
     if (!buffer.incoming.empty() || counter.load(std::memory_order_acquire) != buffer.expected) return advanced;
+    if (keeps_order() && follows_open_window(buffer)) return advanced;
     auto marked = coverage(buffer);
     buffer.state = Buffer::State::moving;
     start_move(buffer, marked);
     return true;
+  }
+
+  bool follows_open_window(const Buffer& buffer) const {
+    const auto& other = buffers_[static_cast<std::size_t>(1 - buffer.index)];
+    return other.state == Buffer::State::open && other.aggregator == buffer.aggregator && other.number < buffer.number;
   }
 
   bool finish_move(Buffer& buffer) {
@@ -277,7 +286,7 @@ class Seat : public Task {
     auto packet = begin_packet({}, bytes, control(buffer).end_of_file.load(std::memory_order_relaxed));
     copy_runs(Direction::from_window, request.runs, packet_data(packet), data(buffer));
     buffer.replies.push_back(std::make_unique<Outgoing>());
-    buffer.replies.back()->send(std::move(packet), request.rank, reply_tag(buffer.aggregator, buffer.number),
+    buffer.replies.back()->send(std::move(packet), request.rank, reply_tag(buffer.aggregator, request.slot),
                                 c_.room.comm.get());
     c_.traffic.bytes_between_nodes += bytes;
     ++c_.traffic.messages_between_nodes;
@@ -458,6 +467,7 @@ class RelaySeat final : public Seat {
   };
 
   bool needs_marks() const override { return true; }
+  bool keeps_order() const override { return true; }  // the aggregator takes messages in this order
 
   void start_move(Buffer& buffer, Coverage& coverage) override {
     auto& move = moves_[static_cast<std::size_t>(buffer.index)];
@@ -469,10 +479,10 @@ class RelaySeat final : public Seat {
     if (!writing && bytes > 0) {
       move.reply = begin_packet({}, bytes, no_end_of_file);
       check(PMPI_Irecv(move.reply.data(), static_cast<int>(move.reply.size()), MPI_BYTE, peer,
-                       reply_tag(buffer.aggregator, buffer.number), c_.room.comm.get(), &move.request));
+                       reply_tag(buffer.aggregator, buffer.index), c_.room.comm.get(), &move.request));
       move.waiting = true;
     }
-    auto packet = begin_packet(move.runs, writing ? bytes : 0, no_end_of_file);
+    auto packet = begin_packet(move.runs, writing ? bytes : 0, no_end_of_file, buffer.index);
     c_.traffic.metadata_bytes += packet_header(packet).description + static_cast<std::int64_t>(sizeof(PacketHeader));
     if (writing) copy_runs(Direction::from_window, move.runs, packet_data(packet), data(buffer));
     move.out.send(std::move(packet), peer, contribution_tag(buffer.aggregator), c_.room.comm.get());

@@ -57,6 +57,7 @@ MPI_Offset position_of(const DataCall& call) {
   return position;
 }
 
+/// The pointer moves by what was asked for, also where a read met the end of the file: so the standard's formula.
 void advance_pointer(const OpenFile& file, const DataCall& call, MPI_Offset position, std::int64_t bytes) {
   if (call.offset || bytes == 0) return;
   check(REAL(File_seek)(call.handle, position + bytes / file.view.etype_bytes, MPI_SEEK_SET));
@@ -100,7 +101,7 @@ int blocking_collective(const DataCall& call, MPI_Status* status, const Host& ho
       return host(filled);
     });
     if (running->error() != 0) return running->error();
-    if (!host_moved_pointer) advance_pointer(*file, call, position, running->bytes());
+    if (!host_moved_pointer) advance_pointer(*file, call, position, running->request().access.bytes());
     set_status(status, running->bytes());
     return MPI_SUCCESS;
   });

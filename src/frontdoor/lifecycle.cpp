@@ -20,8 +20,9 @@ int wanted_thread_level(int asked) {
 void end_of_program() {
   // Bytes the program handed over are written even if it never waited for them.
   int looks = 0;
-  while (requests_outstanding()) {
+  while (requests_outstanding() || Progress::instance().busy()) {
     advance_requests();
+    Progress::instance().poll();
     idle_moment(looks);
   }
   Progress::instance().stop();

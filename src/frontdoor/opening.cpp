@@ -233,35 +233,70 @@ int close_file(MPI_File* handle) {
   return code == MPI_SUCCESS && outstanding ? MPI_ERR_REQUEST : code;
 }
 
+namespace {
+
+/// What the engine needs to know of the view the host MPI has just accepted.
+View view_in_force(MPI_File handle, MPI_Datatype etype, MPI_Datatype filetype) {
+  View view;
+  MPI_Offset displacement = 0;
+  MPI_Datatype used_etype = MPI_DATATYPE_NULL, used_filetype = MPI_DATATYPE_NULL;
+  char representation[MPI_MAX_DATAREP_STRING + 1] = {};
+  check(REAL(File_get_view)(handle, &displacement, &used_etype, &used_filetype, representation));
+  free_if_derived(used_etype);
+  free_if_derived(used_filetype);
+  MPI_Count bytes = 0;
+  check(PMPI_Type_size_x(etype, &bytes));
+  view.layout = {tile_of(filetype), displacement};
+  view.etype_bytes = bytes;
+  view.served = std::strcmp(representation, "native") == 0 && bytes > 0 && view.layout.tile->bytes() > 0 &&
+                view.layout.tile->ascending() && displacement + view.layout.tile->span().begin >= 0;
+  return view;
+}
+
+}  // namespace
+
 int set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
              const char* representation, MPI_Info info) {
-  const int code = REAL(File_set_view)(handle, displacement, etype, filetype, representation, info);
+  int code = REAL(File_set_view)(handle, displacement, etype, filetype, representation, info);
   OpenFile* file = OpenFiles::instance().find(handle);
-  if (code != MPI_SUCCESS || file == nullptr) return code;
+  if (file == nullptr) return code;
   View view;
   try {
-    MPI_Offset in_force = 0;
-    MPI_Datatype used_etype = MPI_DATATYPE_NULL, used_filetype = MPI_DATATYPE_NULL;
-    char used[MPI_MAX_DATAREP_STRING + 1] = {};
-    check(REAL(File_get_view)(handle, &in_force, &used_etype, &used_filetype, used));
-    MPI_Count bytes = 0;
-    check(PMPI_Type_size_x(etype, &bytes));
-    view.layout = {tile_of(filetype), in_force};
-    view.etype_bytes = bytes;
-    view.served = std::strcmp(used, "native") == 0 && bytes > 0 && view.layout.tile->bytes() > 0 &&
-                  view.layout.tile->ascending() && in_force + view.layout.tile->span().begin >= 0;
-    free_if_derived(used_etype);
-    free_if_derived(used_filetype);
+    if (code == MPI_SUCCESS) view = view_in_force(handle, etype, filetype);
   } catch (const MpiError&) {
     view.served = false;
   }
-  // Ranks may have different filetypes, and one that cannot be served needs the host MPI on all of them.
-  int served = view.served ? 1 : 0, all = 0;
-  if (PMPI_Allreduce(&served, &all, 1, MPI_INT, MPI_MIN, file->engine->room().comm.get()) != MPI_SUCCESS) all = 0;
-  view.served = all != 0;
+  // Ranks may have different filetypes. One that cannot be served needs the host MPI on all ranks, and a view that the
+  // host refused on one rank is an error on all.
+  int worst[2] = {0, view.served ? 0 : 1};
+  if (code != MPI_SUCCESS) PMPI_Error_class(code, &worst[0]);
+  const bool mine_failed = code != MPI_SUCCESS;
+  if (PMPI_Allreduce(MPI_IN_PLACE, worst, 2, MPI_INT, MPI_MAX, file->engine->room().comm.get()) != MPI_SUCCESS)
+    worst[1] = 1;
+  view.served = worst[1] == 0;
+  if (worst[0] != 0) return mine_failed ? code : raise(handle, worst[0]);
   file->view = view;
   record_view(*file);
   return code;
+}
+
+int set_info(MPI_File handle, MPI_Info info) {
+  const int code = REAL(File_set_info)(handle, info);
+  OpenFile* file = OpenFiles::instance().find(handle);
+  if (file == nullptr || code != MPI_SUCCESS) return code;
+  return c_boundary(handle, [&] {
+    auto& engine = *file->engine;
+    Progress::instance().wait([&] { return !engine.busy(); }, &engine);
+    std::string text;
+    if (engine.hood().rank() == 0) text = serialise(entries_from_hints(pairs_of(info)));
+    text = broadcast(std::move(text), engine.room().comm.get());
+    auto settings = engine.settings();
+    const auto warnings = apply_entries(settings, deserialise(text));
+    if (engine.hood().rank() == 0)
+      for (const auto& warning : warnings) warn(warning);
+    if (!text.empty()) engine.change_settings(settings);
+    return MPI_SUCCESS;
+  });
 }
 
 int get_info(MPI_File handle, MPI_Info* info) {

@@ -11,6 +11,7 @@ int open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File
 int close_file(MPI_File* handle);
 int set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
              const char* representation, MPI_Info info);
+int set_info(MPI_File handle, MPI_Info info);
 int get_info(MPI_File handle, MPI_Info* info);
 int set_atomicity(MPI_File handle, int flag);
 

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <time.h>
 
+#include <algorithm>
 #include <atomic>
 #include <list>
 #include <mutex>
@@ -100,6 +101,21 @@ void advance_requests() {
   }
   // Outside the lock: a request the program has freed already is destroyed in here.
   for (auto* pending : finished) PMPI_Grequest_complete(pending->request);
+}
+
+void release_request(MPI_Request request) {
+  auto& all = requests();
+  {
+    const std::lock_guard lock(all.mutex);
+    const auto found = std::find_if(all.waiting.begin(), all.waiting.end(),
+                                    [&](const Pending* pending) { return pending->request == request; });
+    if (found == all.waiting.end()) return;
+    (*found)->call.reset();
+    all.waiting.erase(found);
+    all.count.fetch_sub(1, std::memory_order_relaxed);
+  }
+  // MPICH frees the state of an active generalized request at once, so it must not be active any more.
+  PMPI_Grequest_complete(request);
 }
 
 void retire_requests(OpenFile* file) {

@@ -15,6 +15,8 @@ int make_request(OpenFile& file, const std::shared_ptr<Call>& call, MPI_Request*
 
 /// Requests of calls that are not known to MPI as complete yet.
 bool requests_outstanding();
+/// The program gives a request away: its call goes on, MPI hears that it is complete.
+void release_request(MPI_Request request);
 /// Advances everything once and completes the requests of finished calls.
 void advance_requests();
 

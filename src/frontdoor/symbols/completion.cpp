@@ -41,7 +41,7 @@ BOTH(Testsome, (int count, MPI_Request requests[], int* done, int indices[], MPI
      (advance_requests(), REAL(Testsome)(count, requests, done, indices, statuses)))
 BOTH(Request_get_status, (MPI_Request request, int* flag, MPI_Status* status),
      (advance_requests(), REAL(Request_get_status)(request, flag, status)))
-BOTH(Request_free, (MPI_Request * request), (advance_requests(), REAL(Request_free)(request)))
+BOTH(Request_free, (MPI_Request * request), (choir::release_request(*request), REAL(Request_free)(request)))
 
 BOTH(Probe, (int source, int tag, MPI_Comm comm, MPI_Status* status),
      !requests_outstanding()

@@ -9,5 +9,6 @@ BOTH(File_set_view,
      (MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype, const char* representation,
       MPI_Info info),
      choir::set_view(file, displacement, etype, filetype, representation, info))
+BOTH(File_set_info, (MPI_File file, MPI_Info info), choir::set_info(file, info))
 BOTH(File_get_info, (MPI_File file, MPI_Info* info), choir::get_info(file, info))
 BOTH(File_set_atomicity, (MPI_File file, int flag), choir::set_atomicity(file, flag))

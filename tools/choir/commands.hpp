@@ -1,0 +1,45 @@
+// commands.hpp: what `choir` itself can do. Each command returns the exit status and throws
+// UsageError for a mistake of the user's.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/strategy.hpp"
+#include "program.hpp"
+#include "settings/settings.hpp"
+#include "trees.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace choir::command {
+
+using Arguments = std::vector<std::string>;
+
+/// `choir run ...`: on success the program takes this process's place.
+int run(const Arguments& arguments);
+/// `choir info ...`.
+int info(const Arguments& arguments);
+/// `choir NAME ...`: choir-NAME takes this process's place.
+int run_tool(const std::string& name, const Arguments& arguments);
+/// Names of the tools that can be run, sorted.
+std::vector<std::string> tool_names();
+
+/// The settings a program started here would have, before its hints; what is wrong with them in
+/// `warnings`.
+Settings settings_in_force(std::vector<std::string>& warnings);
+/// The table with what the configuration and its plug-ins add.
+StrategyTable strategies_in_force(const Settings& settings, std::vector<std::string>& warnings);
+
+/// Parses options; false if the user asked for help, which is then printed.
+bool parse_options(CLI::App& app, const Arguments& arguments);
+
+/// Adds a library behind those that LD_PRELOAD already names.
+void preload(const std::filesystem::path& library);
+/// Takes this process's place; throws UsageError if that fails.
+[[noreturn]] void execute(const std::string& path, const std::string& shown_name,
+                          const Arguments& arguments);
+
+}  // namespace choir::command

@@ -1,0 +1,216 @@
+// run.cpp: finds out which MPI a program uses, puts choir's library of that MPI in front, and
+// executes it.
+//
+// No MPI here: choir runs once per rank, before MPI_Init, under any launcher.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "commands.hpp"
+
+namespace choir::command {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string strategy, trace, config, mpi;
+  bool stats = false, verbose = false;
+  Arguments program;  // with its arguments
+};
+
+void say(const std::string& text) {
+  if (launcher_rank() == 0) fmt::print(stderr, "choir: {}\n", text);
+}
+
+void set(const char* variable, const std::string& value) {
+  if (setenv(variable, value.c_str(), 1) != 0)
+    throw UsageError(fmt::format("cannot set {}: {}", variable, std::strerror(errno)));
+}
+
+std::string built_for(const std::vector<Tree>& trees) {
+  std::string text;
+  for (const auto& tree : trees)
+    text += fmt::format("{}{} ({})", text.empty() ? "" : " and ", tree.mpi, tree.mpi_library);
+  return text;
+}
+
+/// The tree whose MPI library the program itself loads; null if it loads none at all.
+const Tree* tree_by_libraries(const std::vector<Tree>& trees, const std::string& what,
+                              const Libraries& libraries) {
+  const auto used = mpi_libraries_in(libraries);
+  if (used.empty()) return nullptr;
+  std::vector<const Tree*> fitting;
+  for (const auto& tree : trees)
+    if (std::find(used.begin(), used.end(), tree.mpi_library) != used.end())
+      fitting.push_back(&tree);
+  if (fitting.empty()) {
+    const auto& library = used.front();
+    throw UsageError(fmt::format("{} uses {} ({}), but this choir is built for {}", what,
+                                 mpi_family(library, libraries.at(library)), library,
+                                 built_for(trees)));
+  }
+  const auto launcher = launcher_mpi();
+  for (const Tree* tree : fitting)
+    if (launcher && tree->mpi == *launcher) return tree;
+  return fitting.front();
+}
+
+const Tree& tree_by_name(const std::vector<Tree>& trees, const std::string& mpi,
+                         const std::string& because) {
+  if (const Tree* tree = tree_of(trees, mpi)) return *tree;
+  throw UsageError(fmt::format("{}, but this choir is built for {}", because, built_for(trees)));
+}
+
+/// For interpreters and wrappers, which load their MPI later: the launcher knows, or mpi4py does.
+const Tree& tree_by_surroundings(const std::vector<Tree>& trees, const Program& program) {
+  if (const auto launcher = launcher_mpi())
+    return tree_by_name(trees, *launcher, fmt::format("the launcher belongs to {}", *launcher));
+  if (const auto module = mpi4py_of(program.binary); !module.empty())
+    if (const auto elf = read_elf(module))
+      if (const Tree* tree = tree_by_libraries(trees, module, libraries_of(module, *elf)))
+        return *tree;
+  if (trees.size() == 1) return trees.front();
+  throw UsageError(fmt::format(
+      "cannot tell which MPI {} will use, since no launcher started it; name it with --mpi "
+      "({})",
+      program.path, built_for(trees)));
+}
+
+const Tree& choose_tree(const std::vector<Tree>& trees, const Program& program,
+                        const Options& options) {
+  if (!options.mpi.empty())
+    return tree_by_name(trees, options.mpi, "--mpi " + options.mpi + " is asked for");
+  if (const Tree* tree = tree_by_libraries(trees, program.path, program.libraries)) return *tree;
+  if (program.starts_others) return tree_by_surroundings(trees, program);
+  throw UsageError(fmt::format(
+      "{} uses no MPI: none of its {} libraries is one (if it loads its MPI later, say which "
+      "with --mpi)",
+      program.path, program.libraries.size()));
+}
+
+/// A program of one MPI started by the other's launcher runs as many jobs of one rank: worth a
+/// word.
+void check_launcher(const Tree& tree, const Program& program) {
+  const auto launcher = launcher_mpi();
+  if (launcher && *launcher != tree.mpi && std::getenv("CHOIR_QUIET") == nullptr)
+    say(fmt::format(
+        "warning: {} uses {}, but the launcher belongs to {}; every rank will believe it is alone",
+        program.path, tree.mpi, *launcher));
+}
+
+void check_strategy(const std::string& name) {
+  std::vector<std::string> warnings;
+  const auto table = strategies_in_force(settings_in_force(warnings), warnings);
+  if (name == "auto" || table.find(name)) return;
+  std::string names = "auto";
+  for (const auto& row : table.rows()) names += ", " + row.name;
+  throw UsageError(fmt::format("there is no strategy '{}'; there are {}", name, names));
+}
+
+/// Options become the settings of the same name; paths stay right if the program changes its
+/// folder.
+void apply(const Options& options) {
+  if (!options.config.empty()) {
+    if (access(options.config.c_str(), R_OK) != 0)
+      throw UsageError(fmt::format("cannot read {}: {}", options.config, std::strerror(errno)));
+    set("CHOIR_CONFIG", fs::absolute(options.config).string());
+  }
+  if (!options.strategy.empty()) {
+    check_strategy(options.strategy);
+    set("CHOIR_STRATEGY", options.strategy);
+  }
+  if (options.stats) set("CHOIR_STATS", "1");
+  if (!options.trace.empty()) set("CHOIR_TRACE", fs::absolute(options.trace).string());
+}
+
+/// The options end at the program's name: what follows is the program's own.
+std::optional<Options> parse(const Arguments& arguments) {
+  Options options;
+  CLI::App app{"Runs an MPI program with choir in front of its MPI-IO", "choir run"};
+  app.footer(
+      "choir run [OPTIONS] PROGRAM [ARGUMENTS...]: what follows PROGRAM is the program's own.");
+  app.add_option("--strategy", options.strategy, "auto or a strategy's name (see choir info)");
+  app.add_flag("--stats", options.stats, "a table on standard error when a file is closed");
+  app.add_option("--trace", options.trace,
+                 "record every call in this folder, for choir explain and report");
+  app.add_option("--config", options.config, "settings to use instead of ./choir.toml");
+  app.add_option("--mpi", options.mpi,
+                 "mpich or openmpi, where it cannot be seen from the program");
+  app.add_flag("-v,--verbose", options.verbose,
+               "say which library is put in front of which program");
+  const Arguments with_value{"--strategy", "--trace", "--config", "--mpi"};
+  auto end = arguments.begin();
+  for (; end != arguments.end() && end->size() > 1 && end->front() == '-' && *end != "--"; ++end)
+    if (std::find(with_value.begin(), with_value.end(), *end) != with_value.end() &&
+        end + 1 != arguments.end())
+      ++end;
+  const Arguments own(arguments.begin(), end);
+  if (end != arguments.end() && *end == "--") ++end;
+  options.program.assign(end, arguments.end());
+  if (!parse_options(app, own)) return std::nullopt;
+  if (options.program.empty()) throw UsageError("choir run needs a program; see choir run --help");
+  return options;
+}
+
+}  // namespace
+
+void preload(const fs::path& library) {
+  const auto path = library.string();
+  if (path.find_first_of(": ") != std::string::npos)
+    throw UsageError(path +
+                     ": the loader cannot preload from a folder with a blank or colon in its name");
+  const char* before = std::getenv("LD_PRELOAD");
+  const std::string others = before != nullptr ? before : "";
+  if (others.find(path) != std::string::npos) return;
+  // Behind the others: a profiler that wraps MPI_File_* sees the program's calls, and its own calls
+  // reach choir.
+  set("LD_PRELOAD", others.empty() ? path : others + ":" + path);
+}
+
+void execute(const std::string& path, const std::string& shown_name, const Arguments& arguments) {
+  std::vector<char*> raw{const_cast<char*>(shown_name.c_str())};
+  for (const auto& argument : arguments) raw.push_back(const_cast<char*>(argument.c_str()));
+  raw.push_back(nullptr);
+  execv(path.c_str(), raw.data());
+  throw UsageError(fmt::format("cannot run {}: {}", path, std::strerror(errno)));
+}
+
+bool parse_options(CLI::App& app, const Arguments& arguments) {
+  try {
+    app.parse(Arguments(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", app.help());
+    return false;
+  } catch (const CLI::ParseError& e) {
+    throw UsageError(fmt::format("{}; see {} --help", e.what(), app.get_name()));
+  }
+  return true;
+}
+
+int run(const Arguments& arguments) {
+  const auto given = parse(arguments);
+  if (!given) return 0;
+  const auto& options = *given;
+  const auto program = examine_program(options.program.front());
+  const auto trees = find_trees();
+  if (trees.empty())
+    throw UsageError(
+        fmt::format("no libchoir_mpiio.so is built or installed near {}", own_folder().string()));
+  const auto& tree = choose_tree(trees, program, options);
+  check_launcher(tree, program);
+  apply(options);
+  preload(tree.library);
+  if (options.verbose)
+    say(fmt::format("{} uses {} ({}); preloading {}", program.path, tree.mpi, tree.mpi_library,
+                    tree.library.string()));
+  execute(program.path, options.program.front(),
+          {options.program.begin() + 1, options.program.end()});
+}
+
+}  // namespace choir::command

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# refusals.sh CHOIR CC: programs that cannot run under choir get exit 2 and a sentence that says why.
+. "$(dirname "$0")/common.sh"
+cc=$2
+
+refuses 'choir run needs a program' run
+refuses 'cannot find the program ./missing' run ./missing
+refuses 'cannot find the program no-such-program-here in PATH' run no-such-program-here
+touch plain-file
+refuses 'plain-file is not executable' run ./plain-file
+refuses 'is a folder' run /usr
+chmod +x plain-file
+refuses 'neither a program nor a script' run ./plain-file
+refuses 'not expected: --frobnicate' run --frobnicate ./plain-file
+refuses 'uses no MPI' run ls
+refuses "no strategy 'fast'" run --mpi mpich --strategy fast ls
+
+echo 'int main(void) { return 0; }' > empty.c
+"$cc" -static -o static empty.c && refuses 'statically linked' run ./static
+"$cc" -static-pie -o static-pie empty.c && refuses 'statically linked' run ./static-pie
+head -c 100 ./static > truncated && chmod +x truncated
+refuses 'damaged ELF file' run ./truncated
+printf '#!/no/such/interpreter\n' > script && chmod +x script
+refuses 'interpreter /no/such/interpreter, which does not exist' run ./script
+printf '#!%s/loop\n' "$PWD" > loop && chmod +x loop
+refuses 'too many #! lines' run ./loop
+printf '#!/bin/sh\necho hello\n' > shell && chmod +x shell
+refuses 'name it with --mpi' run ./shell
+mkdir -p 32 && "$cc" -m32 -o 32/program empty.c 2> /dev/null && refuses 'another kind of machine' run 32/program
+
+# An MPI that choir is not built for is named: a library with its name stands for it.
+mkdir lib
+echo 'int MPI_Init(int* a, char*** b) { (void)a; (void)b; return 0; }' > mpi.c
+echo 'int MPI_Init(int*, char***); int main(void) { return MPI_Init(0, 0); }' > user.c
+foreign() {  # foreign SONAME TEXT
+  "$cc" -shared -fPIC -Wl,-soname,"$1" -o "lib/$1" mpi.c
+  "$cc" -o user user.c "lib/$1" -Wl,-rpath,'$ORIGIN/lib'
+  refuses "$2" run ./user
+}
+foreign libmpi.so.20 'Open MPI of another version (libmpi.so.20), but this choir is built for'
+foreign libmpi_cray.so.12 'Cray MPICH (libmpi_cray.so.12)'
+foreign libmpi.so.12 'ABI of MPICH'
+foreign libmpi_ibm.so.3 'IBM Spectrum MPI'
+# Also when a library of the program's needs it, not the program.
+"$cc" -shared -fPIC -o lib/libmiddle.so user.c -Wl,-rpath,'$ORIGIN' lib/libmpi_ibm.so.3
+echo 'int middle(void); int main(void) { return 0; }' > far.c
+"$cc" -Wl,--no-as-needed -o far far.c lib/libmiddle.so -Wl,-rpath,'$ORIGIN/lib' -Wl,--allow-shlib-undefined
+refuses 'IBM Spectrum MPI' run ./far
+
+refuses "no command 'frobnicate'; there are run, info" frobnicate
+touch app && chmod +x app
+refuses 'Did you mean choir run ./app?' ./app
+refuses 'there is no option --frobnicate' --frobnicate
+refuses 'cannot read missing.toml' run --config missing.toml --mpi mpich ls
+echo 'all refused as they should be'

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# running.sh CHOIR MPI MPICC PLUGIN [PYTHON-MPI]: a plain MPI program runs under choir, whichever way it is started.
+. "$(dirname "$0")/common.sh"
+mpi=$2 mpicc=$3 plugin=$4
+launch=$root/scripts/mpi-launch
+"$mpicc" -O1 -o mini "$here/mini.c"
+
+under() {  # under COMMAND...: two ranks; output in `out`, errors in `errors`
+  "$launch" "$mpi" 2 "$@" > out 2> errors || fail "$* exits with $?: $(cat out errors)"
+  grep -q '2 ranks, right' out || fail "$* says: $(cat out errors)"
+}
+active() { grep -q "^choir: .*(2 ranks" errors || fail "choir was not active: $(cat errors)"; }
+
+under ./mini native.data
+under "$choir" run --stats ./mini first.data
+active
+cmp native.data first.data || fail 'the bytes differ'
+
+# Options reach the program's settings, its own arguments stay its own.
+under "$choir" run -v --stats --strategy two_phase --trace traces -- ./mini second.data
+active
+grep -q 'two_phase (' errors || fail "two_phase did not serve: $(cat errors)"
+grep -q "uses $mpi" errors || fail "-v says nothing: $(cat errors)"
+[ -s traces/rank-0.jsonl ] && [ -s traces/rank-1.jsonl ] || fail 'no traces'
+cmp native.data second.data || fail 'the bytes differ with two_phase'
+echo 'strategy = "individual"' > settings.toml
+under "$choir" run --stats --config settings.toml ./mini third.data
+grep -q 'individual (' errors || fail "the configuration was not used: $(cat errors)"
+
+# A plug-in's strategy serves like any other.
+CHOIR_PLUGINS=$plugin under "$choir" run --stats --strategy leader ./mini plugin.data
+grep -q 'leader (' errors || fail "the plug-in did not serve: $(cat errors)"
+cmp native.data plugin.data || fail 'the bytes differ with the plug-in'
+
+# Scripts and wrappers: the launcher tells the MPI. What LD_PRELOAD held stays, and choir is not loaded twice.
+printf '#!/bin/sh\necho "$LD_PRELOAD" > preload.$$\nexec ./mini "$1"\n' > script && chmod +x script
+under "$choir" run --stats ./script fourth.data
+active
+under "$choir" run --stats env A=1 "$choir" run ./mini fifth.data
+active
+echo 'int unused_by_choir;' > other.c && "$mpicc" -shared -fPIC -o libother.so other.c
+rm -f preload.*
+LD_PRELOAD=$PWD/libother.so under "$choir" run ./script sixth.data
+cat preload.* | grep -q "^$PWD/libother.so:.*libchoir_mpiio.so$" || fail "LD_PRELOAD became: $(cat preload.*)"
+
+# The program's exit status is choir's.
+code=0
+"$choir" run --mpi "$mpi" sh -c 'exit 7' || code=$?
+[ "$code" = 7 ] || fail "exit status $code, not 7"
+
+# Without a launcher (MPI_COMM_WORLD of one), and from PATH.
+PATH=$PWD:$PATH "$choir" run --stats mini alone.data > out 2> errors || fail "alone: $(cat out errors)"
+grep -q '1 ranks, right' out || fail "alone: $(cat out)"
+
+# A program of one MPI under the other's launcher: said, not hidden.
+case $mpi in mpich) sign=OMPI_COMM_WORLD_SIZE=2 ;; *) sign=HYDI_CONTROL_FD=1 ;; esac
+env "$sign" "$choir" run -v ./mini odd.data > out 2>&1 || true
+grep -q 'every rank will believe it is alone' out || fail "no warning: $(cat out)"
+echo 'runs'
