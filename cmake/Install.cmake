@@ -13,7 +13,7 @@ set(CHOIR_CMAKEDIR ${CMAKE_INSTALL_LIBDIR}/cmake/choir)
 
 install(TARGETS choir-command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
-# Some tools install themselves; a second rule for the same file would be harmless, but these have none.
+# The other common tools have their rule beside their target.
 foreach(tool choir-place choir-model choir-iobench)
   if(TARGET ${tool} AND CHOIR_COMMON_TOOLS)
     install(TARGETS ${tool} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -36,8 +36,10 @@ if(TARGET choir)
   configure_file(${CMAKE_SOURCE_DIR}/packaging/choir.pc.in ${CMAKE_BINARY_DIR}/choir-${CHOIR_MPI}.pc @ONLY)
   install(FILES ${CMAKE_BINARY_DIR}/choir-${CHOIR_MPI}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/choir DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+if(EXISTS ${CMAKE_SOURCE_DIR}/include/choir)
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/choir DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+endif()
 
 # A strategy plug-in carries its own copy of the planner, since the front door hides its symbols.
 install(TARGETS choir_plan choir_access EXPORT choir-plugin ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/choir
@@ -56,6 +58,13 @@ install(FILES ${CMAKE_BINARY_DIR}/choirConfig.cmake ${CMAKE_BINARY_DIR}/choirCon
   DESTINATION ${CHOIR_CMAKEDIR})
 
 file(GLOB manual_1 ${CMAKE_SOURCE_DIR}/man/*.1)
+# choir(1) describes the tools that have no page of their own yet.
+foreach(tool assign explain iobench memory model place report)
+  if(NOT EXISTS ${CMAKE_SOURCE_DIR}/man/choir-${tool}.1)
+    file(WRITE ${CMAKE_BINARY_DIR}/man/choir-${tool}.1 ".so man1/choir.1\n")
+    list(APPEND manual_1 ${CMAKE_BINARY_DIR}/man/choir-${tool}.1)
+  endif()
+endforeach()
 file(GLOB manual_5 ${CMAKE_SOURCE_DIR}/man/*.5)
 install(FILES ${manual_1} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${manual_5} DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)

@@ -55,7 +55,7 @@ std::int64_t Coverage::find(std::int64_t bit, bool value) const {
 }
 
 Extent Coverage::next(std::int64_t from) const {
-  const auto begin = find(from >> shift_, true);
+  const auto begin = find((from + (std::int64_t{1} << shift_) - 1) >> shift_, true);
   if (begin >= bits()) return {bytes_, bytes_};
   const auto end = find(begin, false);
   return {begin << shift_, std::min(bytes_, end << shift_)};

@@ -15,9 +15,15 @@ namespace {
 /// Looks without effect before a waiter sleeps: about the time a neighbour needs for a small window.
 constexpr int looks_alone = 2000;
 constexpr int looks_crowded = 20;
-constexpr double long_sleep_s = 0.05;
+constexpr double long_sleep_s = 1e-3;
 /// With messages on their way, only polling MPI finds them.
 constexpr double short_sleep_s = 50e-6;
+
+/// A program's own messages need MPI's attention while it waits here, as they would get it in the host's collective.
+void attend_to_messages(File& file) {
+  int found = 0;
+  PMPI_Iprobe(MPI_ANY_SOURCE, token_tag, file.room().comm.get(), &found, MPI_STATUS_IGNORE);
+}
 
 bool needs_mpi(File& file) { return !file.hood().one_node(); }
 
@@ -113,6 +119,7 @@ void Progress::wait(const std::function<bool()>& done, File* file) {
       const std::lock_guard lock(state().mutex);
       for (const File* one : state().files) open_files += one->busy() ? 1 : 0;
     }
+    attend_to_messages(*file);
     const bool alone = !needs_mpi(*file) && open_files <= 1 && !has_thread();
     sleep_on(bell, seen, alone ? long_sleep_s : short_sleep_s);
   }

@@ -50,17 +50,20 @@ CallRequest request_for(const OpenFile& file, const DataCall& call, MPI_Offset p
   return request;
 }
 
-MPI_Offset position_of(const DataCall& call) {
+MPI_Offset position_of(const OpenFile& file, const DataCall& call) {
   if (call.offset) return std::max<MPI_Offset>(0, *call.offset);
   MPI_Offset position = 0;
-  check(REAL(File_get_position)(call.handle, &position));
+  check(individual_pointer(&file, call.handle, &position));
   return position;
 }
 
 /// The pointer moves by what was asked for, also where a read met the end of the file: so the standard's formula.
-void advance_pointer(const OpenFile& file, const DataCall& call, MPI_Offset position, std::int64_t bytes) {
+void advance_pointer(OpenFile& file, const DataCall& call, MPI_Offset position, std::int64_t bytes) {
   if (call.offset || bytes == 0) return;
-  check(REAL(File_seek)(call.handle, position + bytes / file.view.etype_bytes, MPI_SEEK_SET));
+  file.pointer = position + bytes / file.view.etype_bytes;
+  check(REAL(File_seek)(call.handle, file.pointer, MPI_SEEK_SET));
+  check(REAL(File_get_position)(call.handle, &file.host_pointer));
+  file.pointer_known = true;
 }
 
 std::shared_ptr<Call> start(OpenFile& file, CallRequest request) {
@@ -87,11 +90,18 @@ void wait_for(OpenFile& file, Call& call, const Host& host) {
 
 }  // namespace
 
+int individual_pointer(const OpenFile* file, MPI_File handle, MPI_Offset* position) {
+  const int code = REAL(File_get_position)(handle, position);
+  if (code == MPI_SUCCESS && file != nullptr && file->pointer_known && *position == file->host_pointer)
+    *position = file->pointer;
+  return code;
+}
+
 int blocking_collective(const DataCall& call, MPI_Status* status, const Host& host) {
   OpenFile* file = OpenFiles::instance().find(call.handle);
   if (file == nullptr || !file->served()) return host(status);
   return c_boundary(call.handle, [&] {
-    const auto position = position_of(call);
+    const auto position = position_of(*file, call);
     auto request = request_for(*file, call, position);
     request.may_use_host = true;
     bool host_moved_pointer = false;
@@ -111,7 +121,7 @@ int nonblocking_collective(const DataCall& call, MPI_Request* request, const Hos
   OpenFile* file = OpenFiles::instance().find(call.handle);
   if (file == nullptr || !file->served()) return host();
   return c_boundary(call.handle, [&] {
-    const auto position = position_of(call);
+    const auto position = position_of(*file, call);
     auto asked = request_for(*file, call, position);
     const auto bytes = asked.error == 0 ? asked.access.bytes() : 0;
     const auto running = start(*file, std::move(asked));
@@ -132,7 +142,7 @@ int split_begin(const DataCall& call, const HostRequest& host) {
     return code;
   }
   return c_boundary(call.handle, [&] {
-    const auto position = position_of(call);
+    const auto position = position_of(*file, call);
     auto asked = request_for(*file, call, position);
     const auto bytes = asked.error == 0 ? asked.access.bytes() : 0;
     file->split = start(*file, std::move(asked));

@@ -21,6 +21,9 @@ struct DataCall {
   MPI_Datatype type;
 };
 
+/// The individual file pointer, in etypes. `file` may be null.
+int individual_pointer(const OpenFile* file, MPI_File handle, MPI_Offset* position);
+
 /// `host` makes the same call of the host MPI.
 using Host = std::function<int(MPI_Status*)>;
 int blocking_collective(const DataCall& call, MPI_Status* status, const Host& host);

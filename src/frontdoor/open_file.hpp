@@ -28,6 +28,10 @@ struct OpenFile {
   bool atomic = false;
   std::shared_ptr<Call> split;  ///< the split collective under way
   bool split_host = false;      ///< it was begun by the host MPI
+  /// Where the individual file pointer was left, and what the host says of that place: ROMIO's MPI_File_get_position
+  /// counts wrong on some views.
+  MPI_Offset pointer = 0, host_pointer = 0;
+  bool pointer_known = false;
   int requests = 0;             ///< nonblocking calls not yet completed by the program
 
   /// Whether collective calls go through the engine now.

@@ -276,6 +276,7 @@ int set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype, MPI_D
   view.served = worst[1] == 0;
   if (worst[0] != 0) return mine_failed ? code : raise(handle, worst[0]);
   file->view = view;
+  file->pointer_known = false;
   record_view(*file);
   return code;
 }

@@ -14,8 +14,8 @@ std::int64_t pieces_of(const Access& access) {
   return pieces;
 }
 
-/// Pieces of all ranks, and how many of them belong to ranks that do not share a node with the aggregator: ranges
-/// are equal, so pieces spread over aggregators as bytes do.
+/// Pieces of all ranks, and how many of them belong to ranks that do not share a node with the
+/// aggregator: ranges are equal, so pieces spread over aggregators as bytes do.
 void add_lists(Native& native, const Call& call, const Plan& plan) {
   const int step = std::max(1, call.topology.ranks() / 20'000);
   double pieces = 0;
@@ -26,8 +26,8 @@ void add_lists(Native& native, const Call& call, const Plan& plan) {
   if (bytes == 0) return;
   const double leaving = static_cast<double>(native.traffic.bytes_between_nodes) / bytes;
   native.list_bytes = std::llround(pieces * list_entry * leaving);
-  native.most_list_bytes =
-      std::llround(pieces * list_entry / static_cast<double>(std::max<std::size_t>(1, plan.aggregators.size())));
+  native.most_list_bytes = std::llround(
+      pieces * list_entry / static_cast<double>(std::max<std::size_t>(1, plan.aggregators.size())));
 }
 
 /// Bruck's all-to-all: every rank sends half of its entries in each of log2(P) rounds.
@@ -56,7 +56,9 @@ Plan native_plan(const Call& call) {
   for (int node = 0; node < call.topology.nodes(); ++node) {
     const auto begin = span.begin + node * size;
     const auto length = std::min(size, span.end - begin);
-    if (length > 0) plan.aggregators.push_back({call.topology.ranks_of(node).front(), 0, 0, {begin, length, 0, 1}});
+    if (length > 0)
+      plan.aggregators.push_back(
+          {call.topology.ranks_of(node).front(), 0, 0, {begin, length, 0, 1}});
   }
   return plan;
 }

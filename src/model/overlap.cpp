@@ -22,9 +22,9 @@ std::int64_t blocks_of(const Run& domain, std::int64_t cycle_bytes) {
 }
 
 struct FloorSums {
-  Wide f = 0;   ///< sum of q(i)
-  Wide g = 0;   ///< sum of i * q(i)
-  Wide h = 0;   ///< sum of q(i)^2
+  Wide f = 0;  ///< sum of q(i)
+  Wide g = 0;  ///< sum of i * q(i)
+  Wide h = 0;  ///< sum of q(i)^2
 };
 
 /// Sums over i in [0, n] of q(i) = floor((a i + b) / c), the Euclid-like way; a, b >= 0, c > 0.
@@ -50,12 +50,13 @@ FloorSums floor_sums(Wide n, Wide a, Wide b, Wide c) {
   return sums;
 }
 
-/// Sum over i in [0, n) of the bytes of an endless run (block `unit`, from 0, every `period`) below first + i step.
+/// Sum over i in [0, n) of the bytes of an endless run (block `unit`, from 0, every `period`) below
+/// first + i step.
 Wide bytes_below_endless(Wide first, Wide step, Wide n, Wide unit, Wide period) {
   if (n <= 0) return 0;
-  // q = floor(x / T) whole periods, and in the last one min(x mod T, u). With p = floor((x + T - u) / T), p - q is 1
-  // where x mod T has reached u, so the minimum is (p - q) u + (1 - (p - q)) (x - q T), of which every product is a
-  // sum of the kinds above.
+  // q = floor(x / T) whole periods, and in the last one min(x mod T, u). With p = floor((x + T - u)
+  // / T), p - q is 1 where x mod T has reached u, so the minimum is (p - q) u + (1 - (p - q)) (x -
+  // q T), of which every product is a sum of the kinds above.
   const auto q = floor_sums(n - 1, step, first, period);
   const auto p = floor_sums(n - 1, step, first + period - unit, period);
   const Wide reached = p.f - q.f;
@@ -68,7 +69,8 @@ Wide bytes_below_endless(Wide first, Wide step, Wide n, Wide unit, Wide period) 
 
 /// Sum over i in [0, n) of the bytes of `run` below first + i step.
 Wide bytes_below(const Run& run, std::int64_t first, std::int64_t step, std::int64_t n) {
-  // Offsets before the run see nothing of it, those behind all of it; between them the run is as good as endless.
+  // Offsets before the run see nothing of it, those behind all of it; between them the run is as
+  // good as endless.
   const auto reaching = [&](std::int64_t offset) {  // how many i have first + i step < offset
     if (first >= offset) return std::int64_t{0};
     return step == 0 ? n : std::min(n, (offset - first - 1) / step + 1);
@@ -76,7 +78,8 @@ Wide bytes_below(const Run& run, std::int64_t first, std::int64_t step, std::int
   const auto before = reaching(run.offset);
   const auto inside = std::max(before, reaching(run.end()));
   const auto period = run.count > 1 ? run.stride : run.length;
-  return bytes_below_endless(first + before * step - run.offset, step, inside - before, run.length, period) +
+  return bytes_below_endless(first + before * step - run.offset, step, inside - before, run.length,
+                             period) +
          Wide{n - inside} * run.bytes();
 }
 
@@ -96,7 +99,8 @@ std::int64_t windows_ended(const Run& domain, std::int64_t cycle_bytes, std::int
   const auto block = block_before(domain, offset);
   const auto within = offset - domain.block(block);
   const auto parts = parts_of(domain, cycle_bytes);
-  if (domain.length > cycle_bytes) return block * parts + (within >= domain.length ? parts : within / cycle_bytes);
+  if (domain.length > cycle_bytes)
+    return block * parts + (within >= domain.length ? parts : within / cycle_bytes);
   const auto ended = block + (within >= domain.length ? 1 : 0);
   const auto blocks = blocks_of(domain, cycle_bytes);
   return ended == domain.count ? (domain.count + blocks - 1) / blocks : ended / blocks;
@@ -132,7 +136,8 @@ std::int64_t bytes_in(const Access& access, const Run& domain) {
   if (access.bytes() == 0) return 0;
   if (domain.count == 1) return access.clip({domain.offset, domain.end()}).size();
   std::int64_t bytes = 0;
-  visit_runs(access.file, access.begin, access.end, [&](const Run& run) { bytes += common_bytes(run, domain); });
+  visit_runs(access.file, access.begin, access.end,
+             [&](const Run& run) { bytes += common_bytes(run, domain); });
   return bytes;
 }
 

@@ -12,8 +12,8 @@ namespace choir::model {
 std::int64_t windows_begun(const Run& domain, std::int64_t cycle_bytes, std::int64_t offset);
 std::int64_t windows_ended(const Run& domain, std::int64_t cycle_bytes, std::int64_t offset);
 
-/// The windows [first, last) of the domain that hold at least one byte of `range`. A window of several blocks has
-/// holes, so these can be fewer than the windows whose span meets the range.
+/// The windows [first, last) of the domain that hold at least one byte of `range`. A window of
+/// several blocks has holes, so these can be fewer than the windows whose span meets the range.
 Extent windows_holding(const Run& domain, std::int64_t cycle_bytes, Extent range);
 
 /// Bytes that two runs have in common. Both ascend and neither overlaps itself.

@@ -52,6 +52,7 @@ void add(Prediction& sum, const Prediction& one) {
   sum.storage.most_requests_of_server += one.storage.most_requests_of_server;
   sum.storage.busiest_s += one.storage.busiest_s;
   sum.storage.elapsed_s += one.storage.elapsed_s;
+  sum.storage.alone_s += one.storage.alone_s;
   sum.metadata_bytes += one.metadata_bytes;
   sum.seconds.agree += one.seconds.agree;
   sum.seconds.exchange += one.seconds.exchange;
@@ -63,25 +64,30 @@ void add(Prediction& sum, const Prediction& one) {
 /// The sum over `times` equal calls.
 Prediction repeated(Prediction p, std::int64_t times) {
   auto& t = p.traffic;
-  for (auto* count : {&p.bytes, &p.metadata_bytes, &t.bytes_in_node, &t.bytes_between_nodes, &t.counted_between_nodes,
-                      &t.messages_between_nodes, &t.empty_messages, &t.metadata_bytes, &t.agreement_bytes,
-                      &t.agreement_messages, &t.cycles, &t.most_bytes_of_node, &t.most_messages_of_node,
-                      &p.storage.requests, &p.storage.server_requests, &p.storage.seeks, &p.storage.bytes,
-                      &p.storage.most_requests_of_server})
+  for (auto* count :
+       {&p.bytes, &p.metadata_bytes, &t.bytes_in_node, &t.bytes_between_nodes,
+        &t.counted_between_nodes, &t.messages_between_nodes, &t.empty_messages, &t.metadata_bytes,
+        &t.agreement_bytes, &t.agreement_messages, &t.cycles, &t.most_bytes_of_node,
+        &t.most_messages_of_node, &p.storage.requests, &p.storage.server_requests, &p.storage.seeks,
+        &p.storage.bytes, &p.storage.most_requests_of_server})
     *count *= times;
-  for (auto* seconds : {&p.storage.busiest_s, &p.storage.elapsed_s, &p.seconds.agree, &p.seconds.exchange,
-                        &p.seconds.storage, &p.seconds.total})
+  for (auto* seconds :
+       {&p.storage.busiest_s, &p.storage.elapsed_s, &p.storage.alone_s, &p.seconds.agree,
+        &p.seconds.exchange, &p.seconds.storage, &p.seconds.total})
     *seconds *= static_cast<double>(times);
   return p;
 }
 
 void check(const Machine& m) {
   if (m.ranks < 1 || m.nodes < 1 || m.cores < 1 || m.nodes > m.ranks)
-    throw std::invalid_argument("there is at least one rank, node and core, and no more nodes than ranks");
-  if (m.between.bandwidth <= 0 || m.inside.bandwidth <= 0 || m.between.latency_s < 0 || m.inside.latency_s < 0)
+    throw std::invalid_argument(
+        "there is at least one rank, node and core, and no more nodes than ranks");
+  if (m.between.bandwidth <= 0 || m.inside.bandwidth <= 0 || m.between.latency_s < 0 ||
+      m.inside.latency_s < 0)
     throw std::invalid_argument("bandwidths are positive and latencies not negative");
   const auto& d = m.servers;
-  if (d.count < 1 || d.unit < 1 || d.bandwidth <= 0 || d.seek_s < 0 || d.request_s < 0 || d.largest_request < 0)
+  if (d.count < 1 || d.unit < 1 || d.bandwidth <= 0 || d.seek_s < 0 || d.request_s < 0 ||
+      d.largest_request < 0)
     throw std::invalid_argument("there is at least one server, with positive stripe and bandwidth");
 }
 
@@ -106,8 +112,10 @@ Parameters engine_parameters(const Scenario& scenario) {
 
 Topology topology_of(const Machine& machine) {
   std::vector<int> node_of(static_cast<std::size_t>(machine.ranks));
-  const int per_node = (machine.ranks + machine.nodes - 1) / machine.nodes;  // in blocks, the last node takes the rest
-  for (int rank = 0; rank < machine.ranks; ++rank) node_of[static_cast<std::size_t>(rank)] = rank / per_node;
+  const int per_node = (machine.ranks + machine.nodes - 1) /
+                       machine.nodes;  // in blocks, the last node takes the rest
+  for (int rank = 0; rank < machine.ranks; ++rank)
+    node_of[static_cast<std::size_t>(rank)] = rank / per_node;
   return Topology(node_of, machine.cores);
 }
 
@@ -131,30 +139,42 @@ Call Model::call_of(std::int64_t number, std::span<const RankSummary> ranks) con
   return {workload_, number, topology_, ranks, parameters_, s_.writing};
 }
 
-/// The busiest node sets the pace of the exchange; storage and exchange overlap except for one cycle.
+/// The busiest node sets the pace of the exchange. An aggregator that waits in a system call
+/// receives nothing, so its own exchange and storage add up; but while some wait for servers,
+/// others use the links, so neither of the two as a whole is waited for twice. Asynchronous storage
+/// lets even one aggregator overlap all but a cycle.
 void Model::add_times(Prediction& prediction, const Plan& plan, std::int64_t pieces) const {
   const auto& m = s_.machine;
   const auto& t = prediction.traffic;
   const double nodes = topology_.nodes();
   auto& seconds = prediction.seconds;
-  seconds.agree = 2 * rounds_of(topology_.nodes()) * m.between.latency_s * (nodes > 1 ? 1 : 0) + 2 * m.wait_s;
+  seconds.agree =
+      2 * rounds_of(topology_.nodes()) * m.between.latency_s * (nodes > 1 ? 1 : 0) + 2 * m.wait_s;
   if (s_.first_call && nodes > 1)
     seconds.agree += static_cast<double>(ballot_bytes) * topology_.ranks() / m.between.bandwidth;
   const double cores = m.shared_cores ? m.cores / nodes : m.cores;
   const double workers = std::max(0.25, std::min(cores, topology_.ranks() / nodes));
   const double wire = static_cast<double>(t.most_bytes_of_node) / m.between.bandwidth +
                       static_cast<double>(t.metadata_bytes) / nodes / m.between.bandwidth;
-  const double copies = (static_cast<double>(t.bytes_in_node) + 2 * static_cast<double>(t.bytes_between_nodes)) / nodes /
-                        m.inside.bandwidth / workers;
+  const double copies =
+      (static_cast<double>(t.bytes_in_node) + 2 * static_cast<double>(t.bytes_between_nodes)) /
+      nodes / m.inside.bandwidth / workers;
   const double processor = (static_cast<double>(t.most_messages_of_node) * 2 * m.message_s +
-                            static_cast<double>(pieces) / nodes * m.piece_s) / workers;
-  const double windows = static_cast<double>(t.cycles) / std::max<std::size_t>(1, plan.aggregators.size());
+                            static_cast<double>(pieces) / nodes * m.piece_s) /
+                           workers;
+  const double windows =
+      static_cast<double>(t.cycles) / std::max<std::size_t>(1, plan.aggregators.size());
   seconds.exchange = plan.exchange == Exchange::none
                          ? 0
-                         : wire + copies + processor + windows * (m.between.latency_s * (nodes > 1 ? 1 : 0) + m.wait_s);
+                         : wire + copies + processor +
+                               windows * (m.between.latency_s * (nodes > 1 ? 1 : 0) + m.wait_s);
   seconds.storage = std::max(prediction.storage.busiest_s, prediction.storage.elapsed_s);
-  const double longer = std::max(seconds.exchange, seconds.storage), shorter = std::min(seconds.exchange, seconds.storage);
-  seconds.total = seconds.agree + longer + shorter / std::max(1.0, windows);
+  const double together = s_.asynchronous
+                              ? std::min(seconds.exchange, seconds.storage) / std::max(1.0, windows)
+                              : seconds.exchange + prediction.storage.alone_s;
+  const double longer = std::max(seconds.exchange, seconds.storage);
+  seconds.total =
+      seconds.agree + (s_.asynchronous ? longer + together : std::max(longer, together));
 }
 
 Prediction Model::predict_native(const Call& call) const {
@@ -166,6 +186,7 @@ Prediction Model::predict_native(const Call& call) const {
   p.aggregators = static_cast<int>(plan.aggregators.size());
   p.storage = simulate(streams_of(plan, call), m.servers, 0);
   p.metadata_bytes = native.traffic.metadata_bytes;
+  p.traffic.metadata_bytes = 0;  // travels before the data, below
   p.memory_per_aggregator = 2 * native_cycle_bytes + native.most_list_bytes;
   p.memory_per_node = p.memory_per_aggregator + 16 * static_cast<std::int64_t>(call.ranks.size());
   p.traffic.messages_between_nodes += native.alltoall_messages;
@@ -174,16 +195,20 @@ Prediction Model::predict_native(const Call& call) const {
   const double nodes = topology_.nodes();
   const double lists = static_cast<double>(native.list_bytes) / nodes / m.between.bandwidth;
   const double rounds = std::ceil(std::log2(std::max(2, topology_.ranks())));
-  const double alltoalls =
-      static_cast<double>(native.cycles + 1) * rounds * (m.between.latency_s + m.message_s + m.wait_s) +
-      static_cast<double>(native.alltoall_bytes) / nodes / m.between.bandwidth;
+  const double alltoalls = static_cast<double>(native.cycles + 1) * rounds *
+                               (m.between.latency_s + m.message_s + m.wait_s) +
+                           static_cast<double>(native.alltoall_bytes) / nodes / m.between.bandwidth;
   p.seconds.agree = lists + alltoalls + 16.0 * topology_.ranks() / m.between.bandwidth;
   p.seconds.total = p.seconds.agree + p.seconds.exchange + p.seconds.storage;
   return p;
 }
 
 std::optional<Prediction> Model::predict(const Strategy& strategy, std::int64_t number) const {
-  const auto ranks = workload_.summaries(number);
+  if (number != summarised_) {
+    summaries_ = workload_.summaries(number);
+    summarised_ = number;
+  }
+  const auto& ranks = summaries_;
   const auto call = call_of(number, ranks);
   Prediction p;
   if (strategy.name == "native") {
@@ -191,15 +216,18 @@ std::optional<Prediction> Model::predict(const Strategy& strategy, std::int64_t 
   } else {
     const PlanInput in{topology_, ranks, parameters_, seats_per_node(parameters_, topology_)};
     const auto pieces = total_pieces(call);
-    if (!std::isfinite(strategy.estimate_s(in, {pieces, s_.writing, false, true}))) return std::nullopt;
+    if (!std::isfinite(strategy.estimate_s(in, {pieces, s_.writing, false, true})))
+      return std::nullopt;
     const auto plan = strategy.plan(in);
     p.traffic = count_traffic(plan, call);
-    p.aggregators = plan.exchange == Exchange::none ? topology_.ranks() : static_cast<int>(plan.aggregators.size());
+    p.aggregators = plan.exchange == Exchange::none ? topology_.ranks()
+                                                    : static_cast<int>(plan.aggregators.size());
     p.storage = simulate(streams_of(plan, call), s_.machine.servers, plan.concurrent);
     p.metadata_bytes = p.traffic.metadata_bytes + (s_.first_call ? p.traffic.agreement_bytes : 0);
     const auto buffer = parameters_.most_cycle_bytes + parameters_.most_cycle_bytes / 8 + 256;
     p.memory_per_aggregator = plan.exchange == Exchange::none ? 0 : 2 * buffer;
-    p.memory_per_node = 2 * buffer * (in.seats_per_node + 1) + 2 * ballot_bytes * static_cast<std::int64_t>(ranks.size());
+    p.memory_per_node = 2 * buffer * (in.seats_per_node + 1) +
+                        2 * ballot_bytes * static_cast<std::int64_t>(ranks.size());
     add_times(p, plan, pieces);
   }
   p.strategy = strategy.name;
@@ -211,7 +239,8 @@ std::optional<Prediction> Model::predict(const Strategy& strategy, std::int64_t 
 std::optional<Prediction> Model::predict_all(const Strategy& strategy) const {
   auto sum = predict(strategy, 0);
   if (!sum || workload_.calls() == 1) return sum;
-  if (workload_.calls() > most_calls || workload_.calls() * topology_.ranks() > most_ranks_times_calls) {
+  if (workload_.calls() > most_calls ||
+      workload_.calls() * topology_.ranks() > most_ranks_times_calls) {
     sum = repeated(*sum, workload_.calls());
     sum->sampled = true;
     return sum;

@@ -1,4 +1,5 @@
-// predict.hpp: one call under one strategy on an imaginary machine: traffic, requests, memory and time.
+// predict.hpp: one call under one strategy on an imaginary machine: traffic, requests, memory and
+// time.
 #pragma once
 
 #include <optional>
@@ -22,13 +23,15 @@ struct Prediction {
   int aggregators = 0;
   Traffic traffic;
   StorageUse storage;
-  std::int64_t metadata_bytes = 0;       ///< all that is not data, between nodes
+  std::int64_t metadata_bytes = 0;  ///< all that is not data, between nodes
   std::int64_t memory_per_aggregator = 0;
-  std::int64_t memory_per_node = 0;      ///< cycle buffers, and what every rank knows of every other
+  std::int64_t memory_per_node = 0;  ///< cycle buffers, and what every rank knows of every other
   Times seconds;
   bool sampled = false;
 
-  double bandwidth() const { return seconds.total > 0 ? static_cast<double>(bytes) / seconds.total : 0; }
+  double bandwidth() const {
+    return seconds.total > 0 ? static_cast<double>(bytes) / seconds.total : 0;
+  }
 };
 
 struct Scenario {
@@ -36,6 +39,8 @@ struct Scenario {
   WorkloadParameters workload;
   Parameters parameters;
   bool writing = true;
+  bool asynchronous =
+      false;               ///< storage that works while its aggregator receives (backend io_uring)
   bool first_call = true;  ///< the pattern is not known yet
 };
 
@@ -44,6 +49,7 @@ Parameters engine_parameters(const Scenario& scenario);
 Topology topology_of(const Machine& machine);
 int seats_per_node(const Parameters& parameters, const Topology& topology);
 
+/// Not for use by several threads at once.
 class Model {
  public:
   /// Throws std::invalid_argument with a sentence for the user.
@@ -68,6 +74,8 @@ class Model {
   Topology topology_;
   Parameters parameters_;
   Workload workload_;
+  mutable std::vector<RankSummary> summaries_;  ///< of the call asked for last
+  mutable std::int64_t summarised_ = -1;
 };
 
 }  // namespace choir::model

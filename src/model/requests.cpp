@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::int64_t most_blocks_in_all = 2'000'000;
 constexpr std::size_t most_runs_of_stream = 4096;
+constexpr std::size_t most_groups = 1000;
 constexpr std::int64_t simulated_requests = 1'000'000;
 // As the engine decides it (engine/seat.cpp).
 constexpr std::int64_t few_stretches = 8;
@@ -31,7 +32,8 @@ Runs joined(Runs runs) {
   for (const auto& run : runs) {
     if (!result.empty()) {
       auto& last = result.back();
-      if (last.stride == run.stride && last.count == run.count && last.offset + last.length == run.offset) {
+      if (last.stride == run.stride && last.count == run.count &&
+          last.offset + last.length == run.offset) {
         last.length += run.length;
         continue;
       }
@@ -60,7 +62,8 @@ void clip(const Run& run, Extent range, Runs& out) {
   if (run.end() <= range.begin || run.offset >= range.end) return;
   std::int64_t first = 0, last = run.count - 1;
   if (run.count > 1) {
-    if (range.begin >= run.offset + run.length) first = (range.begin - run.offset - run.length) / run.stride + 1;
+    if (range.begin >= run.offset + run.length)
+      first = (range.begin - run.offset - run.length) / run.stride + 1;
     last = std::min(last, (range.end - 1 - run.offset) / run.stride);
   }
   if (first > last) return;
@@ -69,7 +72,8 @@ void clip(const Run& run, Extent range, Runs& out) {
     if (!part.empty()) append(out, {part.begin, part.size(), 0, 1});
   };
   one(first);
-  if (last - first > 1) append(out, {run.block(first + 1), run.length, run.stride, last - first - 1});
+  if (last - first > 1)
+    append(out, {run.block(first + 1), run.length, run.stride, last - first - 1});
   if (last > first) one(last);
 }
 
@@ -99,7 +103,8 @@ std::int64_t bytes_of(const Runs& runs) {
 /// Holes are read and written back where stretches are many, short and close.
 bool sieves(const Runs& stretches, std::int64_t windows, const Parameters& p) {
   const auto count = requests_in(stretches), bytes = bytes_of(stretches);
-  if (count / std::max<std::int64_t>(1, windows) <= few_stretches || bytes / count >= large_stretch) return false;
+  if (count / std::max<std::int64_t>(1, windows) <= few_stretches || bytes / count >= large_stretch)
+    return false;
   const auto span = stretches.back().end() - stretches.front().offset;
   return static_cast<double>(bytes) >= p.sieve_threshold * static_cast<double>(span);
 }
@@ -114,7 +119,8 @@ Stream own_stream(const Call& call, int rank) {
     append(stream.requests, run);
     kept += run.bytes();
   });
-  stream.part = mine.bytes() > 0 ? static_cast<double>(kept) / static_cast<double>(mine.bytes()) : 1;
+  stream.part =
+      mine.bytes() > 0 ? static_cast<double>(kept) / static_cast<double>(mine.bytes()) : 1;
   return stream;
 }
 
@@ -125,36 +131,56 @@ std::map<int, std::vector<int>> members_by_group(const Plan& plan, const Call& c
   return members;
 }
 
-/// Fixed bytes per rank a round: where ranks interleave, a round is their common stretches; else a piece of each.
+/// A member of a slot writer and how far its packets have come.
+struct Member {
+  Access access;
+  std::int64_t next = 0;
+};
+
+/// One round: the next packet of every member, merged in file order. Returns the blocks it looked
+/// at.
+std::int64_t add_round(std::vector<Member>& members, const SlotShape& shape, Runs& requests) {
+  std::vector<Extent> blocks;
+  for (auto& member : members) {
+    if (member.next >= member.access.end) continue;
+    Runs runs;
+    member.next = slot_portion(member.access, member.next, shape, runs);
+    for (const auto& run : runs)
+      for (std::int64_t i = 0; i < run.count; ++i)
+        blocks.push_back({run.block(i), run.block(i) + run.length});
+  }
+  const auto looked_at = static_cast<std::int64_t>(blocks.size());
+  for (const auto& run : merged_blocks(std::move(blocks))) requests.push_back(run);
+  return looked_at;
+}
+
+/// The writers of static segmentation, round by round as far as the budget goes.
 std::vector<Stream> slot_streams(const Plan& plan, const Call& call) {
-  std::vector<std::vector<int>> members(plan.aggregators.size());
-  for (int rank = 0; rank < call.topology.ranks(); ++rank)
-    if (plan.writer_of[at(rank)] >= 0) members[at(plan.writer_of[at(rank)])].push_back(rank);
-  const auto budget = most_blocks_in_all / std::max<std::int64_t>(1, static_cast<std::int64_t>(members.size()));
+  std::vector<std::vector<Member>> members(plan.aggregators.size());
+  for (int rank = 0; rank < call.topology.ranks(); ++rank) {
+    if (plan.writer_of[at(rank)] < 0) continue;
+    auto access = call.workload.access(rank, call.number);
+    const auto begin = access.begin;
+    members[at(plan.writer_of[at(rank)])].push_back({std::move(access), begin});
+  }
+  const auto step = members.size() / most_groups + 1;
+  const auto budget = most_blocks_in_all / static_cast<std::int64_t>(members.size() / step + 1);
   std::vector<Stream> streams;
-  for (const auto& list : members) {
+  for (std::size_t writer = 0; writer < members.size(); writer += step) {
+    auto& list = members[writer];
     if (list.empty()) continue;
-    const auto slot = std::max<std::int64_t>(512, plan.cycle_bytes / static_cast<std::int64_t>(list.size()));
-    const auto data = std::max<std::int64_t>(1, (slot - 64) * 3 / 4);
+    const auto shape = slot_shape(plan, call.parameters, static_cast<std::int64_t>(list.size()));
+    const auto left = [](const Member& member) { return member.next < member.access.end; };
     Stream stream;
-    const auto first = call.workload.access(list.front(), call.number);
-    if (first.bytes() / std::max<std::int64_t>(1, first.pieces()) < data) {
-      const auto pattern = covered(call, list, budget);
-      stream.part = pattern.part;
-      for (const auto& run : pattern.stretches) cut(run, data * static_cast<std::int64_t>(list.size()), stream);
-    } else {
-      // Round k: the k-th part of every member, in file order.
-      const auto rounds = (first.bytes() + data - 1) / data;
-      const auto limit = static_cast<std::int64_t>(most_runs_of_stream / list.size()) + 1;
-      for (std::int64_t round = 0; round < std::min(rounds, limit); ++round)
-        for (const int rank : list) {
-          const auto mine = call.workload.access(rank, call.number);
-          const auto begin = mine.begin + round * data;
-          visit_runs(mine.file, begin, std::min(mine.end, begin + data),
-                     [&](const Run& run) { append(stream.requests, run); });
-        }
-      stream.part = static_cast<double>(std::min(rounds, limit)) / static_cast<double>(rounds);
+    std::int64_t blocks = 0;
+    while (blocks < budget && std::any_of(list.begin(), list.end(), left))
+      blocks += add_round(list, shape, stream.requests);
+    double done = 0, all = 0;
+    for (const auto& member : list) {
+      done += static_cast<double>(member.next - member.access.begin);
+      all += static_cast<double>(member.access.bytes());
     }
+    stream.part = done / all / static_cast<double>(step);
     streams.push_back(std::move(stream));
   }
   return streams;
@@ -166,6 +192,10 @@ struct Client {
   std::size_t stream = 0, run = 0;
   std::int64_t block = 0;
   std::int64_t done = 0;
+  std::int64_t sent = 0;   ///< bytes of the request under way
+  std::int64_t part = 0;   ///< of what is being sent
+  double alone_s = 0;      ///< what its requests take if nobody else is there
+  bool read_back = false;  ///< the request under way has been read and is now written
   bool operator<(const Client& other) const {
     return clock != other.clock ? clock > other.clock : stream > other.stream;
   }
@@ -174,49 +204,71 @@ struct Client {
 class Disks {
  public:
   Disks(const Servers& servers, StorageUse& use)
-      : s_(servers), use_(use), free_(at(servers.count)), end_(at(servers.count), -1), busy_(at(servers.count)),
+      : s_(servers),
+        use_(use),
+        free_(at(servers.count)),
+        end_(at(servers.count), -1),
+        busy_(at(servers.count)),
         requests_(at(servers.count)) {}
 
-  /// A client's request from `start` on; returns when it is answered.
-  double serve(double start, Extent request) {
+  /// Serves what the client sends next of its request: all parts of it, or in turn only one, so
+  /// that others can come between. True once the request is answered.
+  bool serve(Client& client, Extent request) {
+    const auto begin = request.begin + client.sent;
+    const auto end =
+        s_.largest_request > 0 ? std::min(request.end, begin + s_.largest_request) : request.end;
+    const auto first = begin / s_.unit, stripes = (end - 1) / s_.unit - first + 1;
+    const auto parts = std::min<std::int64_t>(stripes, s_.count);
+    const auto start = client.clock;
+    double longest = 0;
+    do {
+      const auto i = client.part++;
+      const auto answered = part(s_.in_turn ? client.clock : start, first + i,
+                                 (stripes - 1 - i) / s_.count, {begin, end});
+      client.clock = std::max(client.clock, answered);
+      longest = s_.in_turn ? longest + cost_ : std::max(longest, cost_);
+    } while (!s_.in_turn && client.part < parts);
+    client.alone_s += longest;
+    if (client.part < parts) return false;
+    client.part = 0;
+    client.alone_s += s_.request_s;
+    client.sent += end - begin;
+    const auto bytes = static_cast<double>(end - begin);
+    if (s_.client_bandwidth > 0)
+      client.clock = std::max(client.clock, start + bytes / s_.client_bandwidth);
+    client.clock += s_.request_s * jitter();
+    if (end < request.end) return false;
+    client.sent = 0;
     ++use_.requests;
-    double clock = start;
-    const auto largest = s_.largest_request > 0 ? s_.largest_request : request.size();
-    for (auto begin = request.begin; begin < request.end; begin += largest) {
-      const auto end = std::min(request.end, begin + largest);
-      double last = clock;
-      const auto first = begin / s_.unit, stripes = (end - 1) / s_.unit - first + 1;
-      for (std::int64_t i = 0; i < std::min<std::int64_t>(stripes, s_.count); ++i) {
-        const auto answered = part(s_.in_turn ? last : clock, first + i, (stripes - 1 - i) / s_.count, {begin, end});
-        last = std::max(last, answered);
-      }
-      if (s_.client_bandwidth > 0) last = std::max(last, clock + static_cast<double>(end - begin) / s_.client_bandwidth);
-      clock = last + s_.request_s * jitter();
-    }
-    return clock;
+    return true;
   }
 
-  double busiest() const { return *std::max_element(busy_.begin(), busy_.end()); }
-  std::int64_t most_requests() const { return *std::max_element(requests_.begin(), requests_.end()); }
-
- private:
-  /// 0.5 to 1.5. Real clients do not march in step; without it, ranks that interleave would reach the disk in perfect
-  /// file order. A fixed sequence, so that equal input gives equal output.
+  /// 0.5 to 1.5. Real clients do not march in step; without it, ranks that interleave would reach
+  /// the disk in perfect file order. A fixed sequence, so that equal input gives equal output.
   double jitter() {
     state_ = state_ * 6364136223846793005ULL + 1442695040888963407ULL;
     return 0.5 + static_cast<double>(state_ >> 40) / static_cast<double>(1 << 24);
   }
 
-  /// The stripes `stripe`, `stripe` + count, ... (`more` of them besides) are one request at their server.
+  double busiest() const { return *std::max_element(busy_.begin(), busy_.end()); }
+  std::int64_t most_requests() const {
+    return *std::max_element(requests_.begin(), requests_.end());
+  }
+
+ private:
+  /// The stripes `stripe`, `stripe` + count, ... (`more` of them besides) are one request at their
+  /// server.
   double part(double start, std::int64_t stripe, std::int64_t more, Extent range) {
     const auto server = at(stripe % s_.count);
     const auto last_stripe = stripe + more * s_.count;
-    const auto head = std::max(range.begin, stripe * s_.unit), tail = std::min(range.end, (last_stripe + 1) * s_.unit);
+    const auto head = std::max(range.begin, stripe * s_.unit),
+               tail = std::min(range.end, (last_stripe + 1) * s_.unit);
     const auto local_begin = stripe / s_.count * s_.unit + head - stripe * s_.unit;
     const auto local_end = last_stripe / s_.count * s_.unit + tail - last_stripe * s_.unit;
     const auto bytes = local_end - local_begin;
     const bool seek = end_[server] != local_begin;
     const double cost = static_cast<double>(bytes) / s_.bandwidth + (seek ? s_.seek_s : 0);
+    cost_ = cost;
     ++use_.server_requests;
     ++requests_[server];
     use_.seeks += seek ? 1 : 0;
@@ -233,6 +285,7 @@ class Disks {
   std::vector<std::int64_t> end_;
   std::vector<double> busy_;
   std::vector<std::int64_t> requests_;
+  double cost_ = 0;  ///< of the part served last
   std::uint64_t state_ = 1;
 };
 
@@ -240,10 +293,12 @@ class Disks {
 void scale_up(StorageUse& use, double by) {
   if (by <= 1.000001) return;
   use.sampled = true;
-  for (auto* count : {&use.requests, &use.server_requests, &use.seeks, &use.bytes, &use.most_requests_of_server})
+  for (auto* count :
+       {&use.requests, &use.server_requests, &use.seeks, &use.bytes, &use.most_requests_of_server})
     *count = std::llround(static_cast<double>(*count) * by);
   use.busiest_s *= by;
   use.elapsed_s *= by;
+  use.alone_s *= by;
 }
 
 }  // namespace
@@ -256,15 +311,18 @@ Coverage covered(const Call& call, std::span<const int> ranks, std::int64_t most
     low = std::min(low, one.low), high = std::max(high, one.high), bytes += one.bytes;
   }
   if (bytes == 0) return {};
-  if (bytes == high - low) return {{{low, bytes, 0, 1}}, 1};  // ranks do not overlap, so nothing is left out
+  if (bytes == high - low)
+    return {{{low, bytes, 0, 1}}, 1};  // ranks do not overlap, so nothing is left out
   Runs runs;
   std::int64_t blocks = 0;
   bool complete = true;
   for (const int rank : ranks) {
     const auto mine = call.workload.access(rank, call.number);
     visit_runs(mine.file, mine.begin, mine.end, [&](const Run& run) {
-      if (static_cast<std::int64_t>(runs.size()) < most_blocks) runs.push_back(run);
-      else complete = false;
+      if (static_cast<std::int64_t>(runs.size()) < most_blocks)
+        runs.push_back(run);
+      else
+        complete = false;
       blocks += run.count;
     });
   }
@@ -273,21 +331,25 @@ Coverage covered(const Call& call, std::span<const int> ranks, std::int64_t most
     if (runs.size() == 1) return {std::move(runs), 1};
   }
   // Different strides: block by block, from the beginning of the file as far as the budget goes.
-  const double part = std::min(1.0, static_cast<double>(most_blocks) / static_cast<double>(std::max<std::int64_t>(1, blocks)));
-  const Extent range{low, part < 1 ? low + static_cast<std::int64_t>(static_cast<double>(high - low) * part) : high};
+  const double part = std::min(1.0, static_cast<double>(most_blocks) /
+                                        static_cast<double>(std::max<std::int64_t>(1, blocks)));
+  const Extent range{
+      low,
+      part < 1 ? low + static_cast<std::int64_t>(static_cast<double>(high - low) * part) : high};
   std::vector<Extent> pieces;
   for (const int rank : ranks) {
     const auto mine = call.workload.access(rank, call.number);
     const auto wanted = mine.clip(range);
     visit_runs(mine.file, wanted.begin, wanted.end, [&](const Run& run) {
-      for (std::int64_t i = 0; i < run.count; ++i) pieces.push_back({run.block(i), run.block(i) + run.length});
+      for (std::int64_t i = 0; i < run.count; ++i)
+        pieces.push_back({run.block(i), run.block(i) + run.length});
     });
   }
   return {merged_blocks(std::move(pieces)), part};
 }
 
-Stream stream_of(const Coverage& pattern, const Run& domain, std::int64_t cycle_bytes, bool may_sieve,
-                 const Call& call) {
+Stream stream_of(const Coverage& pattern, const Run& domain, std::int64_t cycle_bytes,
+                 bool may_sieve, const Call& call) {
   Stream stream;
   stream.part = pattern.part;
   if (pattern.stretches.empty()) return stream;
@@ -328,13 +390,19 @@ std::vector<Stream> streams_of(const Plan& plan, const Call& call) {
   }
   if (plan.exchange != Exchange::windows) return streams;
   auto members = members_by_group(plan, call);
-  const auto budget =
-      std::max<std::int64_t>(2000, most_blocks_in_all / std::max<std::int64_t>(1, static_cast<std::int64_t>(members.size())));
+  const auto budget = std::max<std::int64_t>(
+      2000,
+      most_blocks_in_all / std::max<std::int64_t>(1, static_cast<std::int64_t>(members.size())));
+  // Very many groups are alike: some of them stand for all.
+  const auto step = static_cast<int>(members.size() / most_groups + 1);
   std::map<int, Coverage> patterns;
   for (const auto& aggregator : plan.aggregators) {
+    if (aggregator.group % step != 0) continue;
     const auto [found, fresh] = patterns.try_emplace(aggregator.group);
     if (fresh) found->second = covered(call, members[aggregator.group], budget);
-    auto stream = stream_of(found->second, aggregator.domain, plan.cycle_bytes, plan.requests == Requests::sieve, call);
+    auto stream = stream_of(found->second, aggregator.domain, plan.cycle_bytes,
+                            plan.requests == Requests::sieve, call);
+    stream.part /= step;
     if (!stream.requests.empty()) streams.push_back(std::move(stream));
   }
   return streams;
@@ -345,19 +413,24 @@ StorageUse simulate(const std::vector<Stream>& streams, const Servers& servers, 
   use.clients = static_cast<int>(streams.size());
   if (streams.empty()) return use;
   double all = 0;
-  for (const auto& stream : streams) all += static_cast<double>(requests_in(stream.requests)) / stream.part;
+  for (const auto& stream : streams)
+    all += static_cast<double>(requests_in(stream.requests)) / stream.part;
   // Every client gets the same share of its requests simulated, at least one.
-  const auto share = std::max<std::int64_t>(1, simulated_requests / static_cast<std::int64_t>(streams.size()));
+  const auto share =
+      std::max<std::int64_t>(1, simulated_requests / static_cast<std::int64_t>(streams.size()));
   Disks disks(servers, use);
   std::priority_queue<Client> clients;
   std::size_t next = 0;
+  // Nobody knows in which order clients arrive, so a drawn order stands for it.
+  const double spread = servers.request_s * static_cast<double>(streams.size());
   const auto admit = [&](double clock) {
     Client client;
-    client.clock = clock;
+    client.clock = clock + spread * (disks.jitter() - 0.5);
     client.stream = next++;
     clients.push(client);
   };
-  const auto at_once = concurrent > 0 ? std::min<std::size_t>(at(concurrent), streams.size()) : streams.size();
+  const auto at_once =
+      concurrent > 0 ? std::min<std::size_t>(at(concurrent), streams.size()) : streams.size();
   while (next < at_once) admit(0);
   std::int64_t simulated = 0;
   while (!clients.empty()) {
@@ -366,15 +439,20 @@ StorageUse simulate(const std::vector<Stream>& streams, const Servers& servers, 
     const auto& stream = streams[client.stream];
     if (client.run == stream.requests.size() || client.done >= share) {
       use.elapsed_s = std::max(use.elapsed_s, client.clock);
+      use.alone_s = std::max(use.alone_s, client.alone_s);
       if (next < streams.size()) admit(client.clock);
       continue;
     }
     const auto& run = stream.requests[client.run];
     const Extent request{run.block(client.block), run.block(client.block) + run.length};
-    if (stream.reads_back) client.clock = disks.serve(client.clock, request);
-    client.clock = disks.serve(client.clock, request);
-    ++simulated, ++client.done;
-    if (++client.block == run.count) client.block = 0, ++client.run;
+    if (disks.serve(client, request)) {
+      const bool again = stream.reads_back && !client.read_back;
+      client.read_back = again;
+      if (!again) {
+        ++simulated, ++client.done;
+        if (++client.block == run.count) client.block = 0, ++client.run;
+      }
+    }
     clients.push(client);
   }
   use.busiest_s = disks.busiest();

@@ -20,19 +20,23 @@ constexpr std::int64_t described_messages = 100'000;
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
-/// The windows of one group's aggregators under one numbering: aggregator i has [first[i], first[i + 1]).
+/// The windows of one group's aggregators under one numbering: aggregator i has [first[i], first[i
+/// + 1]).
 class Numbering {
  public:
-  Numbering(const Plan& plan, std::vector<std::size_t> members) : plan_(plan), members_(std::move(members)) {
+  Numbering(const Plan& plan, std::vector<std::size_t> members)
+      : plan_(plan), members_(std::move(members)) {
     first_.push_back(0);
     for (std::size_t i = 0; i < members_.size(); ++i) {
       const auto& run = domain(i);
       first_.push_back(first_.back() + window_count(run, plan.cycle_bytes));
       ascending_ = ascending_ && run.count == 1 && (i == 0 || domain(i - 1).end() <= run.offset);
-      // The very last window always holds the last byte of whoever reaches it, so its size does not matter.
+      // The very last window always holds the last byte of whoever reaches it, so its size does not
+      // matter.
       shortest_ = std::min({shortest_, run.length, plan.cycle_bytes});
       const auto tail = run.length % plan.cycle_bytes;
-      if ((i + 1 < members_.size() || run.count > 1) && tail > 0) shortest_ = std::min(shortest_, tail);
+      if ((i + 1 < members_.size() || run.count > 1) && tail > 0)
+        shortest_ = std::min(shortest_, tail);
     }
   }
 
@@ -53,7 +57,8 @@ class Numbering {
   /// One range of the file after the other: the numbering ascends with the file.
   bool ascending() const { return ascending_; }
 
-  /// Visits the windows whose span meets `range` (or, if `holding`, that hold bytes of it), as ranges of numbers.
+  /// Visits the windows whose span meets `range` (or, if `holding`, that hold bytes of it), as
+  /// ranges of numbers.
   template <class Visit>
   void meeting(Extent range, bool holding, Visit&& visit) const {
     if (range.empty() || members_.empty()) return;
@@ -62,17 +67,22 @@ class Numbering {
       std::size_t high = size();
       while (i < high) {
         const auto middle = i + (high - i) / 2;
-        if (domain(middle).end() <= range.begin) i = middle + 1;
-        else high = middle;
+        if (domain(middle).end() <= range.begin)
+          i = middle + 1;
+        else
+          high = middle;
       }
     }
     if (ascending_ && i < size()) {
-      // Domains may have gaps between them but windows do not: one range of numbers from first to last.
+      // Domains may have gaps between them but windows do not: one range of numbers from first to
+      // last.
       std::size_t last = i, high = size();
       while (last < high) {
         const auto middle = last + (high - last) / 2;
-        if (domain(middle).offset < range.end) last = middle + 1;
-        else high = middle;
+        if (domain(middle).offset < range.end)
+          last = middle + 1;
+        else
+          high = middle;
       }
       if (last == i) return;
       const auto begin = first_[i] + windows_ended(domain(i), cycle_bytes(), range.begin);
@@ -131,9 +141,11 @@ class WindowSet {
 
 class WindowCounter {
  public:
-  WindowCounter(const Plan& plan, const Call& call) : plan_(plan), c_(call), relays_(!plan.relay_of_node.empty()) {
+  WindowCounter(const Plan& plan, const Call& call)
+      : plan_(plan), c_(call), relays_(!plan.relay_of_node.empty()) {
     std::map<int, std::vector<std::size_t>> members;
-    for (std::size_t a = 0; a < plan.aggregators.size(); ++a) members[plan.aggregators[a].group].push_back(a);
+    for (std::size_t a = 0; a < plan.aggregators.size(); ++a)
+      members[plan.aggregators[a].group].push_back(a);
     for (auto& [group, list] : members) {
       std::stable_sort(list.begin(), list.end(), [&](std::size_t a, std::size_t b) {
         return plan.aggregators[a].domain.offset < plan.aggregators[b].domain.offset;
@@ -147,8 +159,10 @@ class WindowCounter {
 
   Traffic count() {
     bytes();
-    if (relays_) messages_of_relays();
-    else messages_of_ranks();
+    if (relays_)
+      messages_of_relays();
+    else
+      messages_of_ranks();
     if (!c_.writing || !relays_) holding();
     sum_up();
     describe();
@@ -209,18 +223,20 @@ class WindowCounter {
     bytes_into_nodes(stays);
   }
 
-  /// What an aggregator holds that is not its node's own has come from outside. Domains are cut so that all hold
-  /// about equally many bytes, which is close enough for the busiest node.
+  /// What an aggregator holds that is not its node's own has come from outside. Domains are cut so
+  /// that all hold about equally many bytes, which is close enough for the busiest node.
   void bytes_into_nodes(const std::unordered_map<std::int64_t, std::int64_t>& stays) {
     for (const auto& [group, numbering] : groups_) {
       double length = 0, bytes = 0;
-      for (std::size_t i = 0; i < numbering.size(); ++i) length += static_cast<double>(numbering.domain(i).bytes());
+      for (std::size_t i = 0; i < numbering.size(); ++i)
+        length += static_cast<double>(numbering.domain(i).bytes());
       bytes = group_bytes(group);
       for (std::size_t i = 0; i < numbering.size(); ++i)
-        into_[at(node(numbering.rank(i)))] +=
-            static_cast<std::int64_t>(bytes * static_cast<double>(numbering.domain(i).bytes()) / length);
+        into_[at(node(numbering.rank(i)))] += static_cast<std::int64_t>(
+            bytes * static_cast<double>(numbering.domain(i).bytes()) / length);
     }
-    for (const auto& [node, inside] : stays) into_[at(node)] = std::max<std::int64_t>(0, into_[at(node)] - inside);
+    for (const auto& [node, inside] : stays)
+      into_[at(node)] = std::max<std::int64_t>(0, into_[at(node)] - inside);
   }
 
   double group_bytes(int group) {
@@ -235,7 +251,8 @@ class WindowCounter {
       const auto* numbering = numbering_of(rank);
       if (summary(rank).empty() || numbering == nullptr) continue;
       const auto& here = local(plan_.group(rank), node(rank));
-      numbering->meeting(summary(rank).span(), false, [&](Extent met) { asked_ += outside(met, here); });
+      numbering->meeting(summary(rank).span(), false,
+                         [&](Extent met) { asked_ += outside(met, here); });
     }
   }
 
@@ -252,7 +269,8 @@ class WindowCounter {
       }
   }
 
-  /// Ranges of windows that hold bytes of a rank, ascending and disjoint within one run; returns blocks walked.
+  /// Ranges of windows that hold bytes of a rank, ascending and disjoint within one run; returns
+  /// blocks walked.
   template <class Visit>
   std::int64_t windows_with_bytes(int rank, const Numbering& numbering, Visit&& visit) const {
     const auto mine = access(rank);
@@ -263,15 +281,16 @@ class WindowCounter {
         numbering.meeting({run.offset, run.end()}, true, visit);
         return;
       }
-      walked += run.count * (numbering.ascending() ? 1 : static_cast<std::int64_t>(numbering.size()));
+      walked +=
+          run.count * (numbering.ascending() ? 1 : static_cast<std::int64_t>(numbering.size()));
       for (std::int64_t i = 0; i < run.count; ++i)
         numbering.meeting({run.block(i), run.block(i) + run.length}, true, visit);
     });
     return walked;
   }
 
-  /// Distinct windows on other nodes that hold bytes of a rank. Ranges come in ascending order per aggregator, so
-  /// only the last one of each has to be remembered.
+  /// Distinct windows on other nodes that hold bytes of a rank. Ranges come in ascending order per
+  /// aggregator, so only the last one of each has to be remembered.
   std::int64_t held_by(int rank, const Numbering& numbering, std::int64_t& walked) {
     const auto& here = local(plan_.group(rank), node(rank));
     if (!numbering.ascending()) {
@@ -307,8 +326,8 @@ class WindowCounter {
   std::int64_t scaled(std::int64_t sum, std::int64_t all, std::int64_t looked_at) {
     if (looked_at == all) return sum;
     t_.sampled = true;
-    return static_cast<std::int64_t>(std::llround(static_cast<double>(sum) * static_cast<double>(all) /
-                                                  static_cast<double>(looked_at)));
+    return static_cast<std::int64_t>(std::llround(
+        static_cast<double>(sum) * static_cast<double>(all) / static_cast<double>(looked_at)));
   }
 
   /// Every how many ranks must be looked at to stay within the budget, judged by a few of them.
@@ -323,7 +342,8 @@ class WindowCounter {
       visit_runs(mine.file, mine.begin, mine.end, [&](const Run& run) {
         blocks += 1;
         if (run.count > 1 && run.stride - run.length >= numbering->shortest_window())
-          blocks += run.count * (numbering->ascending() ? 1 : static_cast<std::int64_t>(numbering->size()));
+          blocks += run.count *
+                    (numbering->ascending() ? 1 : static_cast<std::int64_t>(numbering->size()));
       });
     }
     const auto all = blocks / std::max<std::int64_t>(1, probes) * ranks;
@@ -362,7 +382,8 @@ class WindowCounter {
     t_.most_messages_of_node = (t_.messages_between_nodes + nodes - 1) / nodes;
   }
 
-  /// Descriptions as they would be encoded, of all messages if they are few, else of an even sample.
+  /// Descriptions as they would be encoded, of all messages if they are few, else of an even
+  /// sample.
   void describe() {
     if (asked_ == 0) return;
     std::int64_t described = 0, bytes = 0;
@@ -372,11 +393,14 @@ class WindowCounter {
       bytes += header_bytes + static_cast<std::int64_t>(out.size());
       ++described;
     };
-    if (relays_) describe_relays(one);
-    else describe_ranks(one);
+    if (relays_)
+      describe_relays(one);
+    else
+      describe_ranks(one);
     if (described == 0) return;
     const auto mean = static_cast<double>(bytes) / static_cast<double>(described);
-    t_.metadata_bytes = described == asked_ ? bytes : std::llround(mean * static_cast<double>(asked_));
+    t_.metadata_bytes =
+        described == asked_ ? bytes : std::llround(mean * static_cast<double>(asked_));
   }
 
   template <class One>
@@ -412,7 +436,8 @@ class WindowCounter {
         for (const auto& range : set.ranges()) {
           const auto step = all ? 1 : std::max<std::int64_t>(1, range.size() / 8);
           for (auto w = range.begin; w < range.end; w += step)
-            if (node(numbering.rank(numbering.owner(w))) != n) one(stretches(n, numbering.window(w)));
+            if (node(numbering.rank(numbering.owner(w))) != n)
+              one(stretches(n, numbering.window(w)));
         }
       }
   }
@@ -421,7 +446,8 @@ class WindowCounter {
     std::vector<Extent> blocks;
     for (const int rank : c_.topology.ranks_of(n))
       for (const auto& run : runs_in(access(rank), window))
-        for (std::int64_t i = 0; i < run.count; ++i) blocks.push_back({run.block(i), run.block(i) + run.length});
+        for (std::int64_t i = 0; i < run.count; ++i)
+          blocks.push_back({run.block(i), run.block(i) + run.length});
     std::sort(blocks.begin(), blocks.end(), [](Extent a, Extent b) { return a.begin < b.begin; });
     Runs merged;
     for (std::size_t i = 0; i < blocks.size();) {
@@ -464,7 +490,8 @@ class WindowCounter {
 /// Static segmentation: packets as engine/slots.cpp cuts them.
 class SlotCounter {
  public:
-  SlotCounter(const Plan& plan, const Call& call) : plan_(plan), c_(call), members_(plan.aggregators.size()) {
+  SlotCounter(const Plan& plan, const Call& call)
+      : plan_(plan), c_(call), members_(plan.aggregators.size()) {
     for (const int writer : plan.writer_of)
       if (writer >= 0) ++members_[at(writer)];
   }
@@ -477,7 +504,8 @@ class SlotCounter {
       const auto mine = c_.workload.access(rank, c_.number);
       const auto& sent = packets(mine, members_[at(writer)]);
       rounds[at(writer)] = std::max(rounds[at(writer)], sent.count);
-      const int home = c_.topology.node_of(rank), there = c_.topology.node_of(plan_.aggregators[at(writer)].rank);
+      const int home = c_.topology.node_of(rank),
+                there = c_.topology.node_of(plan_.aggregators[at(writer)].rank);
       if (home == there) {
         t_.bytes_in_node += mine.bytes();
         continue;
@@ -492,11 +520,13 @@ class SlotCounter {
       crossing[at(home)] += mine.bytes();
       crossing[at(there)] += mine.bytes();
     }
-    for (const auto bytes : crossing) t_.most_bytes_of_node = std::max(t_.most_bytes_of_node, bytes);
+    for (const auto bytes : crossing)
+      t_.most_bytes_of_node = std::max(t_.most_bytes_of_node, bytes);
     t_.most_messages_of_node = t_.messages_between_nodes / std::max(1, c_.topology.nodes()) + 1;
     for (const auto count : rounds) t_.cycles += count;
-    t_.counted_between_nodes = c_.writing ? t_.bytes_between_nodes
-                                          : 2 * t_.bytes_between_nodes + replies_ * (header_bytes + empty_description);
+    t_.counted_between_nodes =
+        c_.writing ? t_.bytes_between_nodes
+                   : 2 * t_.bytes_between_nodes + replies_ * (header_bytes + empty_description);
     return t_;
   }
 
@@ -504,7 +534,6 @@ class SlotCounter {
   struct Packets {
     std::int64_t count = 0, description = 0;
   };
-  static constexpr std::int64_t slot_header = 64, most_encoded_run = 40, least_slot = 512, alignment = 64;
 
   /// Packets depend on the relative pattern only, so ranks with equal patterns share the answer.
   const Packets& packets(const Access& mine, std::int64_t members) {
@@ -515,40 +544,17 @@ class SlotCounter {
   }
 
   Packets cut(const Access& mine, std::int64_t members) const {
-    auto size = std::min(plan_.cycle_bytes, c_.parameters.most_cycle_bytes) / members;
-    size = std::max(least_slot, size / alignment * alignment);
-    const auto room = size - slot_header;
-    const auto description = std::max(room / 4, most_encoded_run + 16);
-    const auto data = room - description;
-    const auto most = at(std::max<std::int64_t>(1, description / most_encoded_run));
+    const auto shape = slot_shape(plan_, c_.parameters, members);
     Packets all;
     for (auto next = mine.begin; next < mine.end;) {
       Runs runs;
-      const auto end = portion(mine, next, data, most, runs);
+      next = slot_portion(mine, next, shape, runs);
       Bytes out;
       encode(runs, out);
       all.description += static_cast<std::int64_t>(out.size());
       ++all.count;
-      next = end;
     }
     return all;
-  }
-
-  /// The stream position up to which one packet reaches.
-  static std::int64_t portion(const Access& mine, std::int64_t begin, std::int64_t data, std::size_t most, Runs& runs) {
-    auto end = begin;
-    bool full = false;
-    visit_runs(mine.file, begin, std::min(mine.end, begin + data), [&](const Run& run) {
-      if (full) return;
-      append(runs, run);
-      if (runs.size() > most) {
-        runs.pop_back();
-        full = true;
-        return;
-      }
-      end += run.bytes();
-    });
-    return end;
   }
 
   const Plan& plan_;
@@ -559,7 +565,8 @@ class SlotCounter {
   Traffic t_;
 };
 
-/// Opening and closing: the leaders reduce 40 and 24 bytes along a tree both ways, and gather 64 bytes per rank.
+/// Opening and closing: the leaders reduce 40 and 24 bytes along a tree both ways, and gather 64
+/// bytes per rank.
 void add_agreement(Traffic& traffic, const Topology& topology) {
   const std::int64_t nodes = topology.nodes(), ranks = topology.ranks();
   if (nodes < 2) return;
@@ -569,6 +576,31 @@ void add_agreement(Traffic& traffic, const Topology& topology) {
 }
 
 }  // namespace
+
+SlotShape slot_shape(const Plan& plan, const Parameters& parameters, std::int64_t members) {
+  constexpr std::int64_t header = 64, most_encoded_run = 40, least = 512, alignment = 64;
+  const auto share = std::min(plan.cycle_bytes, parameters.most_cycle_bytes) / members;
+  const auto room = std::max(least, share / alignment * alignment) - header;
+  const auto description = std::max(room / 4, most_encoded_run + 16);
+  return {room - description, at(std::max<std::int64_t>(1, description / most_encoded_run))};
+}
+
+std::int64_t slot_portion(const Access& access, std::int64_t begin, const SlotShape& shape,
+                          Runs& runs) {
+  auto end = begin;
+  bool full = false;
+  visit_runs(access.file, begin, std::min(access.end, begin + shape.data), [&](const Run& run) {
+    if (full) return;
+    append(runs, run);
+    if (runs.size() > shape.most_runs) {
+      runs.pop_back();
+      full = true;
+      return;
+    }
+    end += run.bytes();
+  });
+  return end;
+}
 
 Traffic count_traffic(const Plan& plan, const Call& call) {
   Traffic traffic;

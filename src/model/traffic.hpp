@@ -1,9 +1,9 @@
 // traffic.hpp: what the engine would move between ranks, counted without moving it.
 //
-// Messages follow from summaries (a rank sends to every window its span meets), bytes from arithmetic on runs, so a
-// million ranks take seconds. Bytes and messages are exact for writes of any pattern whose ranks do not overlap, and
-// for reads until a budget of walked blocks is spent; beyond it they are scaled up from evenly spread ranks, and
-// `sampled` says so. Pure.
+// Messages follow from summaries (a rank sends to every window its span meets), bytes from
+// arithmetic on runs, so a million ranks take seconds. Bytes and messages are exact for writes of
+// any pattern whose ranks do not overlap, and for reads until a budget of walked blocks is spent;
+// beyond it they are scaled up from evenly spread ranks, and `sampled` says so. Pure.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +26,15 @@ struct Call {
 /// Sums over all ranks of one call, in the engine's sense (engine/task.hpp).
 struct Traffic {
   std::int64_t bytes_in_node = 0;
-  std::int64_t bytes_between_nodes = 0;     ///< data that crossed, once each
-  std::int64_t counted_between_nodes = 0;   ///< what the engine's counters add up to
+  std::int64_t bytes_between_nodes = 0;    ///< data that crossed, once each
+  std::int64_t counted_between_nodes = 0;  ///< what the engine's counters add up to
   std::int64_t messages_between_nodes = 0;
-  std::int64_t empty_messages = 0;          ///< of those, without a byte of data
-  std::int64_t metadata_bytes = 0;          ///< headers and descriptions of packets
-  std::int64_t agreement_bytes = 0;         ///< between nodes, for a pattern not seen before
+  std::int64_t empty_messages = 0;   ///< of those, without a byte of data
+  std::int64_t metadata_bytes = 0;   ///< headers and descriptions of packets
+  std::int64_t agreement_bytes = 0;  ///< between nodes, for a pattern not seen before
   std::int64_t agreement_messages = 0;
-  std::int64_t cycles = 0;                  ///< windows (or rounds) of all aggregators
-  std::int64_t most_bytes_of_node = 0;      ///< data that enters or leaves the busiest node
+  std::int64_t cycles = 0;              ///< windows (or rounds) of all aggregators
+  std::int64_t most_bytes_of_node = 0;  ///< data that enters or leaves the busiest node
   std::int64_t most_messages_of_node = 0;
   bool sampled = false;
 
@@ -42,5 +42,15 @@ struct Traffic {
 };
 
 Traffic count_traffic(const Plan& plan, const Call& call);
+
+/// Static segmentation: what one packet can hold, by the arithmetic of engine/slots.cpp.
+struct SlotShape {
+  std::int64_t data = 0;
+  std::size_t most_runs = 1;
+};
+SlotShape slot_shape(const Plan& plan, const Parameters& parameters, std::int64_t members);
+/// Adds the runs of the packet that begins at a stream position, and returns where it ends.
+std::int64_t slot_portion(const Access& access, std::int64_t begin, const SlotShape& shape,
+                          Runs& runs);
 
 }  // namespace choir::model

@@ -18,7 +18,9 @@ std::int64_t usual_piece(const std::string& name) {
   return 1024;
 }
 
-Access whole(TilePtr tile, std::int64_t origin, std::int64_t bytes) { return {{std::move(tile), origin}, 0, bytes}; }
+Access whole(TilePtr tile, std::int64_t origin, std::int64_t bytes) {
+  return {{std::move(tile), origin}, 0, bytes};
+}
 
 }  // namespace
 
@@ -30,8 +32,9 @@ std::pair<int, int> two_dimensions(int ranks) {
 }
 
 const std::vector<std::string>& Workload::names() {
-  static const std::vector<std::string> all{"vector", "noncontig", "matrix",     "tile",      "rows",
-                                            "flash",  "everyone4k", "irregular", "contiguous"};
+  static const std::vector<std::string> all{"vector",     "noncontig", "matrix",
+                                            "tile",       "rows",      "flash",
+                                            "everyone4k", "irregular", "contiguous"};
   return all;
 }
 
@@ -41,12 +44,15 @@ Workload::Workload(WorkloadParameters parameters) : p_(std::move(parameters)) {
     for (const auto& name : names()) known += (known.empty() ? "" : ", ") + name;
     throw std::invalid_argument("unknown workload '" + p_.name + "'; known: " + known);
   }
-  if (p_.ranks < 1 || p_.bytes_per_rank < 1 || p_.piece < 0 || p_.depth < 1 || p_.holes < 0 || p_.holes > 90)
-    throw std::invalid_argument("workload " + p_.name +
-                                ": ranks, bytes and depth are at least 1, pieces not negative, holes at most 90 percent");
+  if (p_.ranks < 1 || p_.bytes_per_rank < 1 || p_.piece < 0 || p_.depth < 1 || p_.holes < 0 ||
+      p_.holes > 90)
+    throw std::invalid_argument(
+        "workload " + p_.name +
+        ": ranks, bytes and depth are at least 1, pieces not negative, holes at most 90 percent");
   if (p_.piece == 0) p_.piece = usual_piece(p_.name);
   if (p_.piece > std::int64_t{1} << 40 || p_.bytes_per_rank > (std::int64_t{1} << 60) / p_.ranks)
-    throw std::invalid_argument("workload " + p_.name + ": the file would be larger than a file offset can say");
+    throw std::invalid_argument("workload " + p_.name +
+                                ": the file would be larger than a file offset can say");
   if (p_.name == "noncontig" && p_.piece % 4 != 0)
     throw std::invalid_argument("noncontig: the piece is a multiple of 4 bytes");
   if (p_.name == "matrix") calls_ = at_least_one(p_.bytes_per_rank, p_.piece * p_.depth);
@@ -81,11 +87,13 @@ void Workload::draw_irregular() {
     }
     at += length;
   }
-  for (auto& mine : runs) irregular_.push_back(mine.empty() ? nullptr : std::make_shared<Tile>(std::move(mine), at));
+  for (auto& mine : runs)
+    irregular_.push_back(mine.empty() ? nullptr : std::make_shared<Tile>(std::move(mine), at));
 }
 
 Access Workload::access(int rank, std::int64_t call) const {
-  if (p_.name == "contiguous") return whole(contiguous_tile(), rank * p_.bytes_per_rank, p_.bytes_per_rank);
+  if (p_.name == "contiguous")
+    return whole(contiguous_tile(), rank * p_.bytes_per_rank, p_.bytes_per_rank);
   if (p_.name == "matrix") return interleaved(rank, call * p_.depth, p_.depth);
   if (p_.name == "tile" || p_.name == "rows") return tile(rank);
   if (p_.name == "flash") return flash(rank, call);
@@ -109,7 +117,10 @@ Access Workload::tile(int rank) const {
     const bool large = element >= (1 << 20);
     const auto fit = at_least_one(p_.bytes_per_rank, element);
     width = std::min<std::int64_t>(p_.width > 0 ? p_.width : large ? 40 : 768, fit);
-    height = std::min<std::int64_t>(p_.height > 0 ? p_.height : large ? 15 : 800, at_least_one(fit, width));
+    height = std::min<std::int64_t>(p_.height > 0 ? p_.height
+                                    : large       ? 15
+                                                  : 800,
+                                    at_least_one(fit, width));
   }
   const auto row = width * element, line = row * grid_columns_;
   const auto origin = rank / grid_columns_ * height * line + rank % grid_columns_ * row;
@@ -131,7 +142,8 @@ Access Workload::rotating(int rank) const {
     if (count > 1) append(runs, {at + stride, p_.piece, stride, count - 1});
     k += count;
   }
-  return whole(std::make_shared<Tile>(std::move(runs), segments * ranks * p_.piece), 0, segments * p_.piece);
+  return whole(std::make_shared<Tile>(std::move(runs), segments * ranks * p_.piece), 0,
+               segments * p_.piece);
 }
 
 Access Workload::flash(int rank, std::int64_t call) const {

@@ -1,7 +1,8 @@
 // workload.hpp: what imaginary ranks ask for: the patterns of `choir bench`, computed rank by rank.
 //
-// A pattern of P ranks takes no memory per rank except `irregular`, whose random pieces are drawn once. Equal
-// parameters give the same bytes as the bench's workload of the same name. Ranks never ask for the same byte.
+// A pattern of P ranks takes no memory per rank except `irregular`, whose random pieces are drawn
+// once. Equal parameters give the same bytes as the bench's workload of the same name. Ranks never
+// ask for the same byte.
 #pragma once
 
 #include <memory>
@@ -17,10 +18,10 @@ struct WorkloadParameters {
   std::string name = "vector";
   int ranks = 1;
   std::int64_t bytes_per_rank = std::int64_t{1} << 20;
-  std::int64_t piece = 0;  ///< 0: the workload's own
-  std::int64_t depth = 4;  ///< matrix: rows in one call
+  std::int64_t piece = 0;              ///< 0: the workload's own
+  std::int64_t depth = 4;              ///< matrix: rows in one call
   std::int64_t width = 0, height = 0;  ///< tile, in elements; 0: as MPI Tile I/O
-  std::int64_t holes = 5;  ///< irregular: percent of the pieces that belong to nobody
+  std::int64_t holes = 5;              ///< irregular: percent of the pieces that belong to nobody
   std::uint64_t seed = 1;
   std::string configuration = "scaled";  ///< flash: A, B or scaled
 };
@@ -50,7 +51,7 @@ class Workload {
   std::int64_t calls_ = 1;
   std::int64_t slab_ = 0;  ///< flash: bytes of a rank in one call
   int grid_rows_ = 1, grid_columns_ = 1;
-  TilePtr shared_;                 ///< one tile for all ranks, where only the origin differs
+  TilePtr shared_;  ///< one tile for all ranks, where only the origin differs
   std::vector<TilePtr> irregular_;
 };
 

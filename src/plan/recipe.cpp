@@ -151,6 +151,10 @@ void set_groups(Plan& plan, const PlanInput& in, const std::vector<std::vector<i
     for (const int rank : groups[g]) plan.group_of[static_cast<std::size_t>(rank)] = static_cast<int>(g);
 }
 
+std::size_t seats_in_all(const PlanInput& in) {
+  return static_cast<std::size_t>(in.topology.nodes()) * static_cast<std::size_t>(in.seats_per_node);
+}
+
 std::vector<std::vector<int>> groups_of(const Recipe& recipe, const PlanInput& in) {
   std::vector<std::vector<int>> groups;
   if (recipe.partition == Partition::node) {
@@ -159,6 +163,10 @@ std::vector<std::vector<int>> groups_of(const Recipe& recipe, const PlanInput& i
   }
   int size = in.parameters.group_size;
   if (size <= 0) size = std::max(1, in.topology.ranks() / std::max(1, in.topology.nodes()));
+  // No more groups than cycle buffers, and none much larger than the others.
+  const auto busy = std::count_if(in.ranks.begin(), in.ranks.end(), [](const RankSummary& r) { return !r.empty(); });
+  const auto seats = static_cast<std::int64_t>(seats_in_all(in));
+  size = std::max(size, static_cast<int>((busy + seats - 1) / seats));
   return groups_by_layout(in.ranks, size);
 }
 
@@ -192,23 +200,8 @@ std::vector<int> fallback_seat(const SeatCounter& seats, const std::vector<int>&
   return {};
 }
 
-std::size_t seats_in_all(const PlanInput& in) {
-  return static_cast<std::size_t>(in.topology.nodes()) * static_cast<std::size_t>(in.seats_per_node);
-}
-
-/// Joins the last groups into one when there are more groups than cycle buffers.
-void limit_groups(std::vector<std::vector<int>>& groups, const PlanInput& in) {
-  const auto most = seats_in_all(in);
-  while (groups.size() > most) {
-    auto& target = groups[groups.size() - 2];
-    target.insert(target.end(), groups.back().begin(), groups.back().end());
-    groups.pop_back();
-  }
-}
-
 void plan_groups(const Recipe& recipe, Plan& plan, const PlanInput& in, SeatCounter& seats) {
-  auto groups = groups_of(recipe, in);
-  limit_groups(groups, in);
+  const auto groups = groups_of(recipe, in);
   set_groups(plan, in, groups);
   std::size_t largest = 1;
   // With at most this many writers each, no group is left without a cycle buffer.

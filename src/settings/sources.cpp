@@ -22,7 +22,9 @@ std::string text_of(const toml::value& value) {
 
 void flatten(const toml::value& table, const std::string& prefix, const std::string& source, Entries& entries) {
   for (const auto& [key, value] : table.as_table()) {
-    if (value.is_table()) flatten(value, prefix + key + ".", source, entries);
+    // [strategy.NAME] tables and a `strategy = ` of its own exclude each other in TOML, so a file can say strategy.use.
+    if (prefix == "strategy." && key == "use") entries.push_back({"strategy", text_of(value), source});
+    else if (value.is_table()) flatten(value, prefix + key + ".", source, entries);
     else entries.push_back({prefix + key, text_of(value), source});
   }
 }

@@ -36,12 +36,12 @@ class FaultyDevice final : public Device {
 
   ssize_t pread(int fd, void* data, std::size_t size, off_t offset) override {
     if (!admit(Fault::Operation::read)) return -1;
-    const auto moved = under_.pread(fd, data, limited(size), offset);
+    const auto moved = under_.pread(fd, data, limited(Fault::Operation::read, size), offset);
     return waited(offset, moved);
   }
   ssize_t pwrite(int fd, const void* data, std::size_t size, off_t offset) override {
     if (!admit(Fault::Operation::write)) return -1;
-    const auto moved = under_.pwrite(fd, data, limited(size), offset);
+    const auto moved = under_.pwrite(fd, data, limited(Fault::Operation::write, size), offset);
     return waited(offset, moved);
   }
   ssize_t preadv(int fd, const iovec* parts, int, off_t offset) override {
@@ -71,8 +71,8 @@ class FaultyDevice final : public Device {
     return true;
   }
 
-  std::size_t limited(std::size_t size) const {
-    return fault_.short_bytes > 0 ? std::min(size, static_cast<std::size_t>(fault_.short_bytes)) : size;
+  std::size_t limited(Fault::Operation operation, std::size_t size) const {
+    return fault_.short_bytes > 0 && matches(operation) ? std::min(size, static_cast<std::size_t>(fault_.short_bytes)) : size;
   }
 
   ssize_t waited(off_t offset, ssize_t moved) {
@@ -106,15 +106,40 @@ Fault::Operation operation_named(const std::string& name) {
   throw std::invalid_argument("op must be read, write or any, not '" + name + "'");
 }
 
+/// The whole of `text` as a number, or an error that names the field.
+template <class Number>
+Number number(const std::string& key, const std::string& text, Number (*read)(const std::string&, std::size_t*)) {
+  std::size_t used = 0;
+  try {
+    const auto value = read(text, &used);
+    if (used == text.size() && value >= 0) return value;
+  } catch (const std::exception&) {
+  }
+  throw std::invalid_argument(key + " must be a number from 0, not '" + text + "'");
+}
+
+long long whole(const std::string& key, const std::string& text) {
+  return number<long long>(key, text, [](const std::string& t, std::size_t* used) { return std::stoll(t, used); });
+}
+
+double real(const std::string& key, const std::string& text) {
+  return number<double>(key, text, [](const std::string& t, std::size_t* used) { return std::stod(t, used); });
+}
+
+bool flag(const std::string& key, const std::string& text) {
+  if (text == "0" || text == "1") return text == "1";
+  throw std::invalid_argument(key + " must be 0 or 1, not '" + text + "'");
+}
+
 void set_field(Fault& fault, const std::string& key, const std::string& value) {
   if (key == "op") fault.operation = operation_named(value);
-  else if (key == "after") fault.after = std::stoll(value);
+  else if (key == "after") fault.after = whole(key, value);
   else if (key == "error") fault.error = error_named(value);
-  else if (key == "short") fault.short_bytes = std::stoll(value);
-  else if (key == "eintr") fault.interrupt = value != "0";
-  else if (key == "rank") fault.rank = std::stoi(value);
-  else if (key == "bytes_per_second") fault.bytes_per_second = std::stod(value);
-  else if (key == "seek") fault.seek_seconds = std::stod(value);
+  else if (key == "short") fault.short_bytes = whole(key, value);
+  else if (key == "eintr") fault.interrupt = flag(key, value);
+  else if (key == "rank") fault.rank = static_cast<int>(whole(key, value));
+  else if (key == "bytes_per_second") fault.bytes_per_second = real(key, value);
+  else if (key == "seek") fault.seek_seconds = real(key, value);
   else throw std::invalid_argument("unknown field '" + key + "'");
 }
 

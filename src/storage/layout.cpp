@@ -52,6 +52,12 @@ std::optional<StripeLayout> plausible(std::int64_t unit, std::int64_t servers) {
   return StripeLayout{unit, static_cast<int>(servers)};
 }
 
+/// 0xffff stands for all servers, in a component that has none yet: their number is not known.
+int lustre_servers(std::span<const unsigned char> attribute) {
+  const auto count = number_at<std::uint16_t>(attribute, 28);
+  return count == 0xffff ? 0 : count;
+}
+
 std::vector<unsigned char> attribute_of(int fd, const char* name) {
   std::vector<unsigned char> value(64 * 1024);
   const auto size = fgetxattr(fd, name, value.data(), value.size());
@@ -59,12 +65,12 @@ std::vector<unsigned char> attribute_of(int fd, const char* name) {
   return value;
 }
 
-// The reply of BEEGFS_IOC_GET_STRIPEINFO: three 32-bit words, _IOR('f', 34, ...).
+// The reply of BEEGFS_IOC_GET_STRIPEINFO: two 32-bit words and a 16-bit one, _IOR('f', 25, ...).
 struct BeegfsStripeInfo {
   std::uint32_t pattern, chunk_size;
   std::uint16_t targets;
 };
-constexpr unsigned long beegfs_get_stripe_info = _IOR('f', 34, BeegfsStripeInfo);
+constexpr unsigned long beegfs_get_stripe_info = _IOR('f', 25, BeegfsStripeInfo);
 
 std::optional<StripeLayout> ask_beegfs(int fd) {
   BeegfsStripeInfo info{};
@@ -78,7 +84,7 @@ std::optional<StripeLayout> decode_lustre(std::span<const unsigned char> attribu
   constexpr std::uint32_t plain_v1 = 0x0BD10BD0, plain_v3 = 0x0BD30BD0, composite = 0x0BD60BD0;
   const auto magic = number_at<std::uint32_t>(attribute, 0);
   if (magic == plain_v1 || magic == plain_v3)
-    return plausible(number_at<std::uint32_t>(attribute, 24), number_at<std::uint16_t>(attribute, 28));
+    return plausible(number_at<std::uint32_t>(attribute, 24), lustre_servers(attribute));
   if (magic != composite) return std::nullopt;
   // Progressive layouts: the last component holds the bulk of a large file.
   const auto entries = number_at<std::uint16_t>(attribute, 14);

@@ -28,6 +28,7 @@ class PosixStorage final : public Storage {
  private:
   /// Moves the transfers from `first` on that continue each other; returns the index after them.
   std::size_t move_group(Job& job, std::size_t first) {
+    if (job.transfers[first].length == 0) return first + 1;  // would look like the end of the file
     std::int64_t offset = job.transfers[first].offset;
     std::int64_t end = offset;
     parts_.clear();

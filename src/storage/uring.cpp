@@ -38,6 +38,7 @@ class UringStorage final : public Storage {
     for (const auto& transfer : job.transfers) {
       while (flying_ >= static_cast<int>(ring_entries)) reap(true);
       if (job.error != 0) break;
+      if (transfer.length == 0) continue;  // would look like the end of the file
       submit(new Request{&job, transfer});
     }
     io_uring_submit(&ring_);
@@ -82,6 +83,7 @@ class UringStorage final : public Storage {
   void reap(bool wait) {
     io_uring_cqe* done = nullptr;
     if (wait && io_uring_submit_and_wait(&ring_, 1) < 0) return;
+    if (io_uring_sq_ready(&ring_) > 0) io_uring_submit(&ring_);  // what an earlier submit could not take
     while (io_uring_peek_cqe(&ring_, &done) == 0 && done != nullptr) {
       auto* request = static_cast<Request*>(io_uring_cqe_get_data(done));
       const int moved = done->res;

@@ -56,7 +56,7 @@ std::string find_in_path(const std::string& name) {
   std::istringstream folders(path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin");
   std::string refused;
   for (std::string folder; std::getline(folders, folder, ':');) {
-    const auto candidate = (folder.empty() ? "." : folder) + "/" + name;
+    auto candidate = (folder.empty() ? "." : folder) + "/" + name;
     if (!is_file(candidate)) continue;
     if (access(candidate.c_str(), X_OK) == 0) return candidate;
     if (refused.empty()) refused = candidate;

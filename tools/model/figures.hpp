@@ -14,9 +14,9 @@ struct Figure {
   std::string across;       ///< what the columns vary
   std::string unit;
   std::vector<std::string> labels;
-  std::vector<Series> series;         ///< the model's
-  std::vector<Series> printed;        ///< the paper's own numbers, where its text has them
-  std::vector<std::string> said;      ///< what the paper's text says
+  std::vector<Series> series;     ///< the model's
+  std::vector<Series> printed;    ///< the paper's own numbers, where its text has them
+  std::vector<std::string> said;  ///< what the paper's text says
 };
 
 const std::vector<std::string>& figure_names();

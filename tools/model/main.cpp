@@ -28,8 +28,11 @@ struct Options {
 };
 
 /// A size such as 64K or 4M, powers of two.
-CLI::Option* size(CLI::App& app, const std::string& name, std::int64_t& target, const std::string& help) {
-  return app.add_option(name, target, help)->transform(CLI::AsSizeValue(false))->capture_default_str();
+CLI::Option* size(CLI::App& app, const std::string& name, std::int64_t& target,
+                  const std::string& help) {
+  return app.add_option(name, target, help)
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
 }
 
 void add_workload(CLI::App& app, WorkloadParameters& w) {
@@ -38,12 +41,20 @@ void add_workload(CLI::App& app, WorkloadParameters& w) {
   app.add_option("--workload", w.name, names)->capture_default_str()->group("Workload");
   size(app, "--bytes-per-rank", w.bytes_per_rank, "of one pass")->group("Workload");
   size(app, "--piece", w.piece, "bytes of a piece; 0: as choir bench")->group("Workload");
-  app.add_option("--depth", w.depth, "matrix: rows in a call")->capture_default_str()->group("Workload");
+  app.add_option("--depth", w.depth, "matrix: rows in a call")
+      ->capture_default_str()
+      ->group("Workload");
   app.add_option("--width", w.width, "tile: elements across")->group("Workload");
   app.add_option("--height", w.height, "tile: elements down")->group("Workload");
-  app.add_option("--holes", w.holes, "irregular: percent that belongs to nobody")->capture_default_str()->group("Workload");
-  app.add_option("--seed", w.seed, "irregular: of the random pieces")->capture_default_str()->group("Workload");
-  app.add_option("--configuration", w.configuration, "flash: A, B or scaled")->capture_default_str()->group("Workload");
+  app.add_option("--holes", w.holes, "irregular: percent that belongs to nobody")
+      ->capture_default_str()
+      ->group("Workload");
+  app.add_option("--seed", w.seed, "irregular: of the random pieces")
+      ->capture_default_str()
+      ->group("Workload");
+  app.add_option("--configuration", w.configuration, "flash: A, B or scaled")
+      ->capture_default_str()
+      ->group("Workload");
 }
 
 void add_machine(CLI::App& app, Options& options) {
@@ -51,42 +62,73 @@ void add_machine(CLI::App& app, Options& options) {
   const auto real = [&](const char* name, double& target, const char* help) {
     app.add_option(name, target, help)->capture_default_str()->group("Machine");
   };
-  app.add_option("--ranks", m.ranks, "up to millions")->capture_default_str()->check(CLI::Range(1, 100'000'000))->group("Machine");
-  app.add_option("--nodes", m.nodes, "ranks are dealt out in blocks")->capture_default_str()->check(CLI::Range(1, 100'000'000))->group("Machine");
-  app.add_option("--cores", m.cores, "of a node")->capture_default_str()->check(CLI::Range(1, 1'000'000))->group("Machine");
+  app.add_option("--ranks", m.ranks, "up to millions")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100'000'000))
+      ->group("Machine");
+  app.add_option("--nodes", m.nodes, "ranks are dealt out in blocks")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100'000'000))
+      ->group("Machine");
+  app.add_option("--cores", m.cores, "of a node")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000'000))
+      ->group("Machine");
   real("--link-bandwidth", m.between.bandwidth, "bytes/s of a node's link, each way");
   real("--link-latency", m.between.latency_s, "seconds");
   real("--inside-bandwidth", m.inside.bandwidth, "bytes/s of one core copying");
   real("--inside-latency", m.inside.latency_s, "seconds");
   real("--message-cost", m.message_s, "processor seconds of a message at either end");
   real("--wait", m.wait_s, "seconds until a waiting rank gets a busy core");
-  app.add_flag("--shared-cores", m.shared_cores, "all nodes share the cores of one computer")->group("Machine");
-  app.add_option("--servers", m.servers.count, "data servers")->capture_default_str()->group("Machine");
+  app.add_flag("--shared-cores", m.shared_cores, "all nodes share the cores of one computer")
+      ->group("Machine");
+  app.add_option("--servers", m.servers.count, "data servers")
+      ->capture_default_str()
+      ->group("Machine");
   size(app, "--stripe", m.servers.unit, "bytes of a stripe")->group("Machine");
   real("--server-bandwidth", m.servers.bandwidth, "bytes/s of one server");
-  app.add_option("--seek", options.seek_ms, "milliseconds (5)")->check(CLI::NonNegativeNumber)->group("Machine");
+  app.add_option("--seek", options.seek_ms, "milliseconds (5)")
+      ->check(CLI::NonNegativeNumber)
+      ->group("Machine");
   real("--request-cost", m.servers.request_s, "seconds of a request besides");
-  size(app, "--largest-request", m.servers.largest_request, "clients cut longer ones; 0: never")->group("Machine");
-  real("--client-bandwidth", m.servers.client_bandwidth, "bytes/s of a client's way to the servers; 0: no limit");
-  app.add_flag("--in-turn", m.servers.in_turn, "a client sends the parts of a request one after the other")->group("Machine");
-  app.add_option("--netbench", options.netbench, "links as measured by choir netbench")->group("Machine");
-  app.add_option("--iobench", options.iobench, "servers as measured by choir iobench")->group("Machine");
+  size(app, "--largest-request", m.servers.largest_request, "clients cut longer ones; 0: never")
+      ->group("Machine");
+  real("--client-bandwidth", m.servers.client_bandwidth,
+       "bytes/s of a client's way to the servers; 0: no limit");
+  app.add_flag("--in-turn", m.servers.in_turn,
+               "a client sends the parts of a request one after the other")
+      ->group("Machine");
+  app.add_option("--netbench", options.netbench, "links as measured by choir netbench")
+      ->group("Machine");
+  app.add_option("--iobench", options.iobench, "servers as measured by choir iobench")
+      ->group("Machine");
 }
 
 void add_settings(CLI::App& app, Options& options) {
   auto& p = options.scenario.parameters;
-  app.add_option("--strategy", options.strategies, "all, or names with commas")->delimiter(',')->group("Strategy");
+  app.add_option("--strategy", options.strategies, "all, or names with commas")
+      ->delimiter(',')
+      ->group("Strategy");
   size(app, "--cycle-buffer", p.cycle_bytes, "bytes of a cycle buffer")->group("Strategy");
-  app.add_flag("--scaling", p.scaling, "cycle buffers grow with the ranks they serve")->group("Strategy");
+  app.add_flag("--scaling", p.scaling, "cycle buffers grow with the ranks they serve")
+      ->group("Strategy");
   size(app, "--cycle-buffer-max", p.most_cycle_bytes, "with --scaling")->group("Strategy");
-  app.add_option("--aggregators-per-node", p.aggregators_per_node, "0: by cores")->group("Strategy");
-  app.add_option("--aggregators", p.aggregators, "in all (cb_nodes); 0: no limit")->group("Strategy");
-  app.add_option("--aggregators-per-server", p.aggregators_per_server, "disk_first")->group("Strategy");
+  app.add_option("--aggregators-per-node", p.aggregators_per_node, "0: by cores")
+      ->group("Strategy");
+  app.add_option("--aggregators", p.aggregators, "in all (cb_nodes); 0: no limit")
+      ->group("Strategy");
+  app.add_option("--aggregators-per-server", p.aggregators_per_server, "disk_first")
+      ->group("Strategy");
   app.add_option("--group-size", p.group_size, "segmentation; 0: as a node")->group("Strategy");
   app.add_option("--writers-per-group", p.writers_per_group, "segmentation")->group("Strategy");
   app.add_option("--concurrent", p.concurrent, "scheduled_individual")->group("Strategy");
   app.add_flag("--read", options.read, "a read; otherwise a write")->group("Strategy");
-  app.add_flag("--known", options.known, "the pattern was seen before, so no summaries are gathered")->group("Strategy");
+  app.add_flag("--asynchronous", options.scenario.asynchronous,
+               "storage works while its aggregator receives (io_uring)")
+      ->group("Strategy");
+  app.add_flag("--known", options.known,
+               "the pattern was seen before, so no summaries are gathered")
+      ->group("Strategy");
 }
 
 void print(const std::string& text) {
@@ -135,14 +177,18 @@ void run_scenario(Options& options) {
   std::vector<Prediction> predictions;
   for (const auto& strategy : strategies) {
     auto prediction = model.predict_all(strategy);
-    if (prediction) predictions.push_back(std::move(*prediction));
-    else if (strategies.size() == 1) throw std::invalid_argument(strategy.name + " does not apply to this machine");
+    if (prediction)
+      predictions.push_back(std::move(*prediction));
+    else if (strategies.size() == 1)
+      throw std::invalid_argument(strategy.name + " does not apply to this machine");
   }
   print(options.json ? json_of(model, predictions) : table_of(model, predictions));
   if (!options.plot.empty())
-    write_file(options.plot, bars(fmt::format("{} of {}, {} ranks on {} nodes", options.read ? "read" : "write",
-                                              options.scenario.workload.name, machine.ranks, model.topology().nodes()),
-                                  predictions));
+    write_file(
+        options.plot,
+        bars(fmt::format("{} of {}, {} ranks on {} nodes", options.read ? "read" : "write",
+                         options.scenario.workload.name, machine.ranks, model.topology().nodes()),
+             predictions));
 }
 
 }  // namespace
@@ -155,7 +201,8 @@ int main(int argc, char** argv) {
   add_workload(app, options.scenario.workload);
   add_machine(app, options);
   add_settings(app, options);
-  app.add_option("--figure", options.figure, "a paper's experiment on its cluster")->check(CLI::IsMember(figure_names()));
+  app.add_option("--figure", options.figure, "a paper's experiment on its cluster")
+      ->check(CLI::IsMember(figure_names()));
   app.add_flag("--json", options.json, "print JSON");
   app.add_option("--plot", options.plot, "also write a chart to this SVG file");
   try {
@@ -164,8 +211,10 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   try {
-    if (options.figure.empty()) run_scenario(options);
-    else run_figure(options);
+    if (options.figure.empty())
+      run_scenario(options);
+    else
+      run_figure(options);
   } catch (const std::invalid_argument& error) {
     fmt::print(stderr, "choir model: {}\n", error.what());
     return 2;

@@ -7,10 +7,12 @@
 
 namespace choir::model {
 
-/// Links from a choir-arch document: means over all pairs of nodes, and over the nodes. Throws std::runtime_error.
+/// Links from a choir-arch document: means over all pairs of nodes, and over the nodes. Throws
+/// std::runtime_error.
 void use_netbench(Machine& machine, const std::string& path);
 
-/// One server's bandwidth, seek and request cost from a choir-io document. Throws std::runtime_error.
+/// One server's bandwidth, seek and request cost from a choir-io document. Throws
+/// std::runtime_error.
 void use_iobench(Machine& machine, const std::string& path);
 
 }  // namespace choir::model

@@ -19,33 +19,42 @@ constexpr const char* colours[] = {"#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "
 std::string escaped(const std::string& text) {
   std::string result;
   for (const char c : text) {
-    if (c == '&') result += "&amp;";
-    else if (c == '<') result += "&lt;";
-    else if (c == '>') result += "&gt;";
-    else result += c;
+    if (c == '&')
+      result += "&amp;";
+    else if (c == '<')
+      result += "&lt;";
+    else if (c == '>')
+      result += "&gt;";
+    else
+      result += c;
   }
   return result;
 }
 
-std::string text_at(double x, double y, const std::string& text, const char* anchor, const char* more = "") {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, more,
-                     escaped(text));
+std::string text_at(double x, double y, const std::string& text, const char* anchor,
+                    const char* more = "") {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y,
+                     anchor, more, escaped(text));
 }
 
 std::string rectangle(double x, double y, double w, double h, const char* colour) {
-  return fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\"/>\n", x, y, w, h,
-                     colour);
+  return fmt::format(
+      "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\"/>\n", x, y, w,
+      h, colour);
 }
 
 std::string line(double x1, double y1, double x2, double y2, const char* colour) {
-  return fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\"/>\n", x1, y1, x2, y2,
-                     colour);
+  return fmt::format(
+      "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\"/>\n", x1, y1, x2,
+      y2, colour);
 }
 
 std::string page(const std::string& title, const std::string& body) {
   return fmt::format(
-             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
-             "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n",
+             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
+             "height=\"{1}\" "
+             "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"{0}\" height=\"{1}\" "
+             "fill=\"white\"/>\n",
              width, height) +
          text_at(left, 24, title, "start", " font-size=\"15\"") + body + "</svg>\n";
 }
@@ -54,7 +63,9 @@ std::string page(const std::string& title, const std::string& body) {
 class Scale {
  public:
   Scale(double low, double high, bool logarithmic)
-      : low_(logarithmic ? std::log10(low) : 0), high_(logarithmic ? std::log10(high) : high), log_(logarithmic) {
+      : low_(logarithmic ? std::log10(low) : 0),
+        high_(logarithmic ? std::log10(high) : high),
+        log_(logarithmic) {
     if (high_ <= low_) high_ = low_ + 1;
   }
   double y(double value) const {
@@ -87,22 +98,26 @@ std::string axis(const Scale& scale, Label&& label) {
 std::string bars(const std::string& title, const std::vector<Prediction>& predictions) {
   double most = 0;
   for (const auto& p : predictions)
-    most = std::max({most, p.seconds.total, p.seconds.agree + p.seconds.exchange + p.seconds.storage});
+    most =
+        std::max({most, p.seconds.total, p.seconds.agree + p.seconds.exchange + p.seconds.storage});
   const Scale scale(0, std::max(most, 1e-9), false);
   auto body = axis(scale, human_seconds);
-  const double step = (width - left - right) / std::max<double>(1, static_cast<double>(predictions.size()));
+  const double step =
+      (width - left - right) / std::max<double>(1, static_cast<double>(predictions.size()));
   for (std::size_t i = 0; i < predictions.size(); ++i) {
     const auto& s = predictions[i].seconds;
     const double x = left + step * static_cast<double>(i) + step * 0.12;
     double base = 0;
     const double phases[] = {s.agree, s.exchange, s.storage};
     for (std::size_t k = 0; k < 3; ++k) {
-      body += rectangle(x, scale.y(base + phases[k]), step * 0.36, scale.y(base) - scale.y(base + phases[k]), colours[k]);
+      body += rectangle(x, scale.y(base + phases[k]), step * 0.36,
+                        scale.y(base) - scale.y(base + phases[k]), colours[k]);
       base += phases[k];
     }
-    body += rectangle(x + step * 0.4, scale.y(s.total), step * 0.3, scale.y(0) - scale.y(s.total), "#444444");
-    body += fmt::format("<g transform=\"translate({:.1f},{:.1f}) rotate(18)\">{}</g>", x, height - bottom + 16,
-                        text_at(0, 0, predictions[i].strategy, "start"));
+    body += rectangle(x + step * 0.4, scale.y(s.total), step * 0.3, scale.y(0) - scale.y(s.total),
+                      "#444444");
+    body += fmt::format("<g transform=\"translate({:.1f},{:.1f}) rotate(18)\">{}</g>", x,
+                        height - bottom + 16, text_at(0, 0, predictions[i].strategy, "start"));
   }
   const char* names[] = {"agree", "exchange", "storage"};
   for (std::size_t k = 0; k < 4; ++k) {
@@ -113,8 +128,8 @@ std::string bars(const std::string& title, const std::vector<Prediction>& predic
   return page(title, body);
 }
 
-std::string lines(const std::string& title, const std::string& unit, const std::vector<std::string>& labels,
-                  const std::vector<Series>& series) {
+std::string lines(const std::string& title, const std::string& unit,
+                  const std::vector<std::string>& labels, const std::vector<Series>& series) {
   double low = INFINITY, high = 0;
   for (const auto& one : series)
     for (const double value : one.values)
@@ -122,16 +137,21 @@ std::string lines(const std::string& title, const std::string& unit, const std::
   if (high <= 0) throw std::runtime_error("there is nothing to plot");
   const Scale scale(low, high, high / low > 50);
   auto body = axis(scale, [&](double value) { return fmt::format("{:.3g} {}", value, unit); });
-  const double step = (width - left - right) / std::max<double>(1, static_cast<double>(labels.size()) - 1);
+  const double step =
+      (width - left - right) / std::max<double>(1, static_cast<double>(labels.size()) - 1);
   for (std::size_t i = 0; i < labels.size(); ++i)
-    body += text_at(left + step * static_cast<double>(i), height - bottom + 18, labels[i], "middle");
+    body +=
+        text_at(left + step * static_cast<double>(i), height - bottom + 18, labels[i], "middle");
   for (std::size_t k = 0; k < series.size(); ++k) {
     const char* colour = colours[k % std::size(colours)];
     std::string points;
     for (std::size_t i = 0; i < series[k].values.size(); ++i)
       if (series[k].values[i] > 0)
-        points += fmt::format("{:.1f},{:.1f} ", left + step * static_cast<double>(i), scale.y(series[k].values[i]));
-    body += fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n", points, colour);
+        points += fmt::format("{:.1f},{:.1f} ", left + step * static_cast<double>(i),
+                              scale.y(series[k].values[i]));
+    body +=
+        fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n",
+                    points, colour);
     const double y = top + 20 * static_cast<double>(k);
     body += rectangle(width - right + 20, y, 12, 12, colour);
     body += text_at(width - right + 38, y + 11, series[k].name, "start");

@@ -1,4 +1,5 @@
 // files.cpp: opening, viewing, asking, closing.
+#include "frontdoor/collective.hpp"
 #include "frontdoor/opening.hpp"
 #include "symbols/both.hpp"
 
@@ -11,4 +12,6 @@ BOTH(File_set_view,
      choir::set_view(file, displacement, etype, filetype, representation, info))
 BOTH(File_set_info, (MPI_File file, MPI_Info info), choir::set_info(file, info))
 BOTH(File_get_info, (MPI_File file, MPI_Info* info), choir::get_info(file, info))
+BOTH(File_get_position, (MPI_File file, MPI_Offset* offset),
+     choir::individual_pointer(choir::OpenFiles::instance().find(file), file, offset))
 BOTH(File_set_atomicity, (MPI_File file, int flag), choir::set_atomicity(file, flag))

@@ -13,7 +13,8 @@
 namespace choir::model {
 namespace {
 
-// -- by force ---------------------------------------------------------------------------------------------------------
+// -- by force
+// ---------------------------------------------------------------------------------------------------------
 
 /// The owner (rank) of every byte of the file, -1 where nobody is.
 std::vector<int> owners(const Workload& workload, std::int64_t call, std::int64_t& begin) {
@@ -41,8 +42,8 @@ struct Forced {
 };
 
 /// Bytes of each rank in one window.
-std::vector<std::int64_t> bytes_in_window(const std::vector<int>& owner, std::int64_t begin, const Run& window,
-                                          int ranks) {
+std::vector<std::int64_t> bytes_in_window(const std::vector<int>& owner, std::int64_t begin,
+                                          const Run& window, int ranks) {
   std::vector<std::int64_t> bytes(static_cast<std::size_t>(ranks));
   for (std::int64_t block = 0; block < window.count; ++block)
     for (std::int64_t i = 0; i < window.length; ++i) {
@@ -97,7 +98,8 @@ Forced force_windows(const Plan& plan, const Call& c) {
   return sum;
 }
 
-WorkloadParameters small(const std::string& name, int ranks, std::int64_t bytes, std::int64_t piece) {
+WorkloadParameters small(const std::string& name, int ranks, std::int64_t bytes,
+                         std::int64_t piece) {
   WorkloadParameters p;
   p.name = name;
   p.ranks = ranks;
@@ -125,14 +127,19 @@ void expect_as_forced(const Scenario& scenario) {
   const Model model(scenario);
   const StrategyTable table;
   for (const auto& strategy : table.rows()) {
-    if (strategy.name == "native" || strategy.name == "mapped" || strategy.name == "static_segmentation") continue;
-    for (std::int64_t number = 0; number < std::min<std::int64_t>(2, model.workload().calls()); ++number) {
-      SCOPED_TRACE(strategy.name + " " + scenario.workload.name + (scenario.writing ? " write" : " read") + " piece " +
+    if (strategy.name == "native" || strategy.name == "mapped" ||
+        strategy.name == "static_segmentation")
+      continue;
+    for (std::int64_t number = 0; number < std::min<std::int64_t>(2, model.workload().calls());
+         ++number) {
+      SCOPED_TRACE(strategy.name + " " + scenario.workload.name +
+                   (scenario.writing ? " write" : " read") + " piece " +
                    std::to_string(scenario.workload.piece));
       const auto ranks = model.workload().summaries(number);
-      const Call call{model.workload(), number, model.topology(), ranks, model.parameters(), scenario.writing};
-      const auto plan = strategy.plan(
-          {model.topology(), ranks, model.parameters(), seats_per_node(model.parameters(), model.topology())});
+      const Call call{model.workload(),   number,          model.topology(), ranks,
+                      model.parameters(), scenario.writing};
+      const auto plan = strategy.plan({model.topology(), ranks, model.parameters(),
+                                       seats_per_node(model.parameters(), model.topology())});
       const auto counted = count_traffic(plan, call);
       EXPECT_FALSE(counted.sampled);
       if (plan.exchange != Exchange::windows) {
@@ -144,18 +151,22 @@ void expect_as_forced(const Scenario& scenario) {
       EXPECT_EQ(counted.messages_between_nodes, forced.messages);
       EXPECT_EQ(counted.bytes_in_node, forced.inside);
       EXPECT_EQ(counted.cycles, forced.cycles);
-      if (plan.relay_of_node.empty()) { EXPECT_EQ(counted.metadata_bytes, forced.metadata); }
+      if (plan.relay_of_node.empty()) {
+        EXPECT_EQ(counted.metadata_bytes, forced.metadata);
+      }
     }
   }
 }
 
-// -- tests ------------------------------------------------------------------------------------------------------------
+// -- tests
+// ------------------------------------------------------------------------------------------------------------
 
 TEST(ModelTraffic, EqualsCountingByForceForEveryWorkloadAndStrategy) {
   for (const auto& name : Workload::names())
     for (const std::int64_t piece : {64, 3000, 20000})
       for (const bool writing : {true, false})
-        expect_as_forced(scenario_of(small(name, 7, 40000, name == "tile" ? piece / 8 * 2 : piece), 3, writing));
+        expect_as_forced(
+            scenario_of(small(name, 7, 40000, name == "tile" ? piece / 8 * 2 : piece), 3, writing));
 }
 
 TEST(ModelTraffic, EqualsCountingByForceWithMoreRanksThanRows) {
@@ -165,8 +176,9 @@ TEST(ModelTraffic, EqualsCountingByForceWithMoreRanksThanRows) {
 
 RC_GTEST_PROP(ModelTraffic, EqualsCountingByForceForRandomSizes, ()) {
   const auto& names = Workload::names();
-  auto workload = small(names[static_cast<std::size_t>(*rc::gen::inRange<int>(0, static_cast<int>(names.size())))],
-                        *rc::gen::inRange(1, 9), *rc::gen::inRange(1, 12000), 4 * *rc::gen::inRange(1, 1500));
+  auto workload = small(
+      names[static_cast<std::size_t>(*rc::gen::inRange<int>(0, static_cast<int>(names.size())))],
+      *rc::gen::inRange(1, 9), *rc::gen::inRange(1, 12000), 4 * *rc::gen::inRange(1, 1500));
   if (workload.name == "tile") workload.piece = *rc::gen::inRange(1, 400);
   workload.seed = *rc::gen::inRange<std::uint64_t>(0, 1000);
   const int nodes = *rc::gen::inRange(1, workload.ranks + 1);
@@ -186,13 +198,16 @@ TEST(ModelTraffic, SlotPacketsFillTheirSlots) {
   const auto ranks = model.workload().summaries(0);
   const Call call{model.workload(), 0, model.topology(), ranks, model.parameters(), true};
   const auto plan = table.rows()[static_cast<std::size_t>(*table.find("static_segmentation"))].plan(
-      {model.topology(), ranks, model.parameters(), seats_per_node(model.parameters(), model.topology())});
+      {model.topology(), ranks, model.parameters(),
+       seats_per_node(model.parameters(), model.topology())});
   ASSERT_EQ(plan.exchange, Exchange::slots);
   const auto counted = count_traffic(plan, call);
-  // 16384 / 6 rounded down to 64 is 2688; less the header 64, a quarter for descriptions: 1968 bytes of data.
+  // 16384 / 6 rounded down to 64 is 2688; less the header 64, a quarter for descriptions: 1968
+  // bytes of data.
   std::int64_t crossing = 0;
   for (int r = 0; r < 6; ++r)
-    if (model.topology().node_of(r) != model.topology().node_of(plan.aggregators[0].rank)) ++crossing;
+    if (model.topology().node_of(r) != model.topology().node_of(plan.aggregators[0].rank))
+      ++crossing;
   EXPECT_EQ(crossing, 4);
   EXPECT_EQ(counted.messages_between_nodes, crossing * ((30000 + 1967) / 1968));
   EXPECT_EQ(counted.bytes_between_nodes, crossing * 30000);
@@ -211,7 +226,8 @@ RC_GTEST_PROP(ModelOverlap, CommonBytesEqualCountingByForce, ()) {
     for (std::int64_t k = 0; k < a.length; ++k) bytes.insert(a.block(i) + k);
   std::int64_t common = 0;
   for (std::int64_t i = 0; i < b.count; ++i)
-    for (std::int64_t k = 0; k < b.length; ++k) common += static_cast<std::int64_t>(bytes.count(b.block(i) + k));
+    for (std::int64_t k = 0; k < b.length; ++k)
+      common += static_cast<std::int64_t>(bytes.count(b.block(i) + k));
   RC_ASSERT(common_bytes(a, b) == common);
   RC_ASSERT(common_bytes(b, a) == common);
 }
@@ -224,27 +240,35 @@ RC_GTEST_PROP(ModelOverlap, WindowsEqualThePlansOwn, ()) {
   const auto begin = *rc::gen::inRange<std::int64_t>(0, 700);
   const Extent range{begin, begin + *rc::gen::inRange<std::int64_t>(1, 300)};
   const auto met = windows_meeting(domain, cycle, range);
-  const auto first = windows_ended(domain, cycle, range.begin), last = windows_begun(domain, cycle, range.end);
+  const auto first = windows_ended(domain, cycle, range.begin),
+             last = windows_begun(domain, cycle, range.end);
   RC_ASSERT(std::max<std::int64_t>(0, last - first) == met.size());
-  if (!met.empty()) { RC_ASSERT(first == met.begin); }
+  if (!met.empty()) {
+    RC_ASSERT(first == met.begin);
+  }
 
   const auto holding = windows_holding(domain, cycle, range);
   std::set<std::int64_t> forced;
   for (std::int64_t w = 0; w < window_count(domain, cycle); ++w) {
     const auto window = window_of(domain, cycle, w);
     for (std::int64_t i = 0; i < window.count; ++i)
-      if (!intersect({window.block(i), window.block(i) + window.length}, range).empty()) forced.insert(w);
+      if (!intersect({window.block(i), window.block(i) + window.length}, range).empty())
+        forced.insert(w);
   }
   RC_ASSERT(holding.size() == static_cast<std::int64_t>(forced.size()));
-  if (!forced.empty()) { RC_ASSERT(holding.begin == *forced.begin()); }
+  if (!forced.empty()) {
+    RC_ASSERT(holding.begin == *forced.begin());
+  }
 }
 
 TEST(ModelStorage, OneAscendingStreamPerServerSeeksOnce) {
   auto scenario = scenario_of(small("vector", 6, 1 << 20, 4096), 3, true);
   const Model model(scenario);
   const StrategyTable table;
-  const auto disk_first = model.predict(table.rows()[static_cast<std::size_t>(*table.find("disk_first"))], 0);
-  const auto individual = model.predict(table.rows()[static_cast<std::size_t>(*table.find("individual"))], 0);
+  const auto disk_first =
+      model.predict(table.rows()[static_cast<std::size_t>(*table.find("disk_first"))], 0);
+  const auto individual =
+      model.predict(table.rows()[static_cast<std::size_t>(*table.find("individual"))], 0);
   ASSERT_TRUE(disk_first && individual);
   EXPECT_EQ(disk_first->storage.seeks, 3);
   EXPECT_EQ(disk_first->storage.bytes, 6 << 20);
@@ -260,11 +284,13 @@ TEST(ModelStorage, AServerWorksThroughItsQueueInOrder) {
   servers.seek_s = 1;
   servers.request_s = 0;
   servers.unit = 100;
-  const auto use = simulate({{{{0, 100, 100, 2}}, 1, false}, {{{500, 100, 0, 1}}, 1, false}}, servers, 0);
+  const auto use =
+      simulate({{{{0, 100, 100, 2}}, 1, false}, {{{500, 100, 0, 1}}, 1, false}}, servers, 0);
   // 0..100 seeks, 500..600 seeks, 100..200 seeks again.
   EXPECT_EQ(use.seeks, 3);
   EXPECT_DOUBLE_EQ(use.busiest_s, 3 * 1.1);
-  const auto in_turn = simulate({{{{0, 100, 100, 2}}, 1, false}, {{{500, 100, 0, 1}}, 1, false}}, servers, 1);
+  const auto in_turn =
+      simulate({{{{0, 100, 100, 2}}, 1, false}, {{{500, 100, 0, 1}}, 1, false}}, servers, 1);
   EXPECT_EQ(in_turn.seeks, 2);
 }
 
@@ -304,7 +330,8 @@ TEST(Model, AMillionRanksTakeSeconds) {
   scenario.parameters.cycle_bytes = 1 << 20;
   const Model model(scenario);
   const StrategyTable table;
-  const auto two_phase = model.predict(table.rows()[static_cast<std::size_t>(*table.find("two_phase"))], 0);
+  const auto two_phase =
+      model.predict(table.rows()[static_cast<std::size_t>(*table.find("two_phase"))], 0);
   ASSERT_TRUE(two_phase);
   EXPECT_EQ(two_phase->bytes, std::int64_t{1'000'000} << 20);
   EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(20));

@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034
 # common.sh: what the tests of the choir command share. Sets $choir and a private working folder.
 set -euo pipefail
 choir=$(realpath "$1")
