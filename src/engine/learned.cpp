@@ -10,6 +10,9 @@
 namespace choir {
 namespace {
 
+/// Results of one host MPI say little about another's.
+constexpr const char* memory_version = CHOIR_VERSION "-" CHOIR_MPI_NAME;
+
 std::string path_of(const std::string& setting) {
   if (setting == "off" || setting == "0") return {};
   return setting == "on" || setting == "1" || setting.empty() ? select::default_memory_path() : setting;
@@ -19,7 +22,7 @@ std::string path_of(const std::string& setting) {
 std::string relevant(const std::string& path, int ranks, int nodes) {
   auto memory = select::load_memory(path);
   memory.remove_if([&](const select::MemoryEntry& entry) {
-    return entry.key.ranks != ranks || entry.key.nodes != nodes || entry.key.version != CHOIR_VERSION;
+    return entry.key.ranks != ranks || entry.key.nodes != nodes || entry.key.version != memory_version;
   });
   return memory.serialise();
 }
@@ -61,7 +64,7 @@ void Learned::store(const Neighbourhood& hood, const std::string& setting) {
     std::vector<select::MemoryEntry> entries;
     for (const auto& [file_system, results] : fresh_)
       for (const auto& [signature, result] : results)
-        entries.push_back({{signature, hood.topology().ranks(), hood.topology().nodes(), file_system, CHOIR_VERSION},
+        entries.push_back({{signature, hood.topology().ranks(), hood.topology().nodes(), file_system, memory_version},
                            result.name, result.bytes_per_s, static_cast<std::int64_t>(std::time(nullptr))});
     select::store_memory(path, entries);  // an aid only: a full home directory must not disturb the job
   }

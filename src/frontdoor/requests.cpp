@@ -7,6 +7,7 @@
 #include <atomic>
 #include <list>
 #include <mutex>
+#include <unordered_map>
 
 #include "engine/progress.hpp"
 #include "mpi/error.hpp"
@@ -20,12 +21,18 @@ struct Pending {
   std::shared_ptr<Call> call;
   OpenFile* file;  ///< null once the file is closed
   MPI_Request request = MPI_REQUEST_NULL;
-  int error = 0;
   std::int64_t bytes = 0;
+};
+
+struct Failure {
+  int error_class;
+  MPI_File file;
 };
 
 struct Requests {
   std::mutex mutex;
+  std::unordered_map<MPI_Request, Failure> failed;  ///< complete, and not yet told to the program
+  std::atomic<int> failed_count{0};
   std::list<Pending*> waiting;  ///< not told to MPI yet
   std::atomic<int> count{0};
 };
@@ -40,7 +47,7 @@ extern "C" int query_request(void* state, MPI_Status* status) {
   set_status(status, pending->bytes);
   status->MPI_SOURCE = MPI_UNDEFINED;
   status->MPI_TAG = MPI_UNDEFINED;
-  return pending->error;
+  return MPI_SUCCESS;
 }
 
 extern "C" int free_request(void* state) {
@@ -80,6 +87,8 @@ int make_request(OpenFile& file, const std::shared_ptr<Call>& call, MPI_Request*
 
 bool requests_outstanding() { return requests().count.load(std::memory_order_relaxed) > 0; }
 
+bool requests_failed() { return requests().failed_count.load(std::memory_order_relaxed) > 0; }
+
 void advance_requests() {
   if (!requests_outstanding()) return;
   Progress::instance().poll();
@@ -90,7 +99,10 @@ void advance_requests() {
     for (auto at = all.waiting.begin(); at != all.waiting.end();) {
       const auto next = std::next(at);
       if ((*at)->call->done()) {
-        (*at)->error = (*at)->call->error();
+        if (const int error = (*at)->call->error(); error != 0) {
+          all.failed[(*at)->request] = {error, (*at)->file != nullptr ? (*at)->file->handle : MPI_FILE_NULL};
+          all.failed_count = static_cast<int>(all.failed.size());
+        }
         (*at)->bytes = (*at)->call->bytes();
         (*at)->call.reset();
         finished.splice(finished.end(), all.waiting, at);
@@ -107,6 +119,8 @@ void release_request(MPI_Request request) {
   auto& all = requests();
   {
     const std::lock_guard lock(all.mutex);
+    all.failed.erase(request);
+    all.failed_count = static_cast<int>(all.failed.size());
     const auto found = std::find_if(all.waiting.begin(), all.waiting.end(),
                                     [&](const Pending* pending) { return pending->request == request; });
     if (found == all.waiting.end()) return;
@@ -116,6 +130,37 @@ void release_request(MPI_Request request) {
   }
   // MPICH frees the state of an active generalized request at once, so it must not be active any more.
   PMPI_Grequest_complete(request);
+}
+
+Completion::Completion(int count, const MPI_Request* given) {
+  advance_requests();
+  if (requests().failed_count.load(std::memory_order_relaxed) > 0) before_.assign(given, given + count);
+}
+
+int Completion::failure(int index) {
+  if (before_.empty() || index < 0 || index >= static_cast<int>(before_.size())) return MPI_SUCCESS;
+  auto& all = requests();
+  Failure failure{};
+  {
+    const std::lock_guard lock(all.mutex);
+    const auto found = all.failed.find(before_[static_cast<std::size_t>(index)]);
+    if (found == all.failed.end()) return MPI_SUCCESS;
+    failure = found->second;
+    all.failed.erase(found);
+    all.failed_count = static_cast<int>(all.failed.size());
+  }
+  return raise(failure.file, failure.error_class);
+}
+
+int Completion::failures(MPI_Status* statuses, const int* indices, int count) {
+  if (before_.empty()) return MPI_SUCCESS;
+  bool any = false;
+  for (int i = 0; i < count; ++i) {
+    const int error = failure(indices != nullptr ? indices[i] : i);
+    if (statuses != MPI_STATUSES_IGNORE) statuses[i].MPI_ERROR = error;
+    any = any || error != MPI_SUCCESS;
+  }
+  return any ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
 }
 
 void retire_requests(OpenFile* file) {

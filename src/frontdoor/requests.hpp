@@ -6,6 +6,8 @@
 
 #include <mpi.h>
 
+#include <vector>
+
 #include "frontdoor/open_file.hpp"
 
 namespace choir {
@@ -15,6 +17,8 @@ int make_request(OpenFile& file, const std::shared_ptr<Call>& call, MPI_Request*
 
 /// Requests of calls that are not known to MPI as complete yet.
 bool requests_outstanding();
+/// Calls that have failed and whose requests the program has not completed yet.
+bool requests_failed();
 /// The program gives a request away: its call goes on, MPI hears that it is complete.
 void release_request(MPI_Request request);
 /// Advances everything once and completes the requests of finished calls.
@@ -41,6 +45,20 @@ int wait_advancing(Test&& test) {
     idle_moment(looks);
   }
 }
+
+/// The requests a completion call was given, as they were before it: MPI forgets a request it completes. A failed call is
+/// reported here and not by MPI, whose handler for generalized requests is the communicator's, and would abort.
+class Completion {
+ public:
+  Completion(int count, const MPI_Request* requests);
+  /// Request `index` is complete: its error class, told to its file's error handler; 0 if it did not fail.
+  int failure(int index);
+  /// All requests (or those in `indices`) are complete; sets the statuses' errors. MPI_ERR_IN_STATUS if any failed.
+  int failures(MPI_Status* statuses, const int* indices, int count);
+
+ private:
+  std::vector<MPI_Request> before_;  ///< empty: nothing has failed
+};
 
 /// Sets a status to `bytes` bytes.
 void set_status(MPI_Status* status, std::int64_t bytes);

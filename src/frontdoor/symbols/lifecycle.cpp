@@ -22,6 +22,9 @@ int finalize() {
 
 }  // namespace
 
+/// By this name libchoir knows that the front door is loaded.
+extern "C" __attribute__((visibility("default"))) const int choir_front_door = 1;
+
 BOTH(Init, (int* argc, char*** argv), init(argc, argv))
 BOTH(Init_thread, (int* argc, char*** argv, int required, int* provided),
      REAL(Init_thread)(argc, argv, choir::wanted_thread_level(required), provided))
