@@ -22,12 +22,13 @@ class Feed {
  public:
   Feed(const Layout& layout, std::int64_t begin, std::int64_t end)
       : tile_(*layout.tile), origin_(layout.origin), at_(begin), end_(end) {
+    locate();
     refill();
   }
 
   const Run& front() const { return run_; }
 
-  /// Takes `blocks` blocks of `length` bytes; `length` divides the front block or equals it.
+  /// Takes `bytes` bytes: whole blocks, or a part of the first.
   void take(std::int64_t bytes) {
     if (bytes == run_.bytes()) {
       refill();
@@ -41,15 +42,24 @@ class Feed {
   }
 
  private:
-  /// Leaves the rest of a partly taken block as the front and keeps what follows for later.
+  /// Leaves the rest of a partly taken block as the front; what follows it is found again later.
   void cut_block(std::int64_t taken) {
     if (run_.count > 1) {
       at_ -= (run_.count - 1) * run_.length;
       run_.count = 1;
+      locate();
     }
     run_.offset += taken;
     run_.length -= taken;
     run_.stride = 0;
+  }
+
+  void locate() {
+    if (at_ >= end_ || tile_.is_contiguous()) return;
+    number_ = at_ / tile_.bytes();
+    const auto rest = at_ - number_ * tile_.bytes();
+    index_ = tile_.run_at(rest);
+    within_ = rest - tile_.start(index_);
   }
 
   void refill() {
@@ -62,32 +72,45 @@ class Feed {
       at_ = end_;
       return;
     }
-    const auto number = at_ / tile_.bytes();
-    const auto rest = at_ - number * tile_.bytes();
-    const auto i = tile_.run_at(rest);
-    auto run = tile_.runs()[i];
-    run.offset += origin_ + number * tile_.extent();
-    auto within = rest - tile_.start(i);
-    auto stop = run.bytes();
-    if (tile_.is_block()) {
+    auto run = tile_.runs()[index_];
+    run.offset += origin_ + number_ * tile_.extent();
+    if (tile_.is_block()) {  // the whole repetition is one run
       run.stride = tile_.extent();
-      run.count = (end_ - number * tile_.bytes() + run.length - 1) / run.length;
-      stop = run.bytes();
+      run.count = (end_ - number_ * tile_.bytes() + run.length - 1) / run.length;
     }
-    stop = std::min(stop, within + end_ - at_);
-    bool first = true;
-    visit_part(run, within, stop, [&](const Run& part) {
-      if (!first) return;
-      run_ = part;
-      first = false;
-    });
+    run_ = first_part(run, within_, std::min(run.bytes(), within_ + end_ - at_));
     at_ += run_.bytes();
+    within_ += run_.bytes();
+    if (tile_.is_block()) {
+      number_ += within_ / tile_.bytes();
+      within_ %= tile_.bytes();
+    } else if (within_ == run.bytes()) {
+      within_ = 0;
+      if (++index_ == tile_.runs().size()) {
+        index_ = 0;
+        ++number_;
+      }
+    }
+  }
+
+  /// The front of the run's bytes [begin, end): the rest of a block, or as many whole blocks as there are.
+  static Run first_part(const Run& run, std::int64_t begin, std::int64_t end) {
+    const auto block = begin / run.length;
+    const auto skipped = begin - block * run.length;
+    if (skipped > 0) return {run.block(block) + skipped, std::min(run.length - skipped, end - begin), 0, 1};
+    const auto whole = (end - begin) / run.length;
+    if (whole == 0) return {run.block(block), end - begin, 0, 1};
+    return {run.block(block), run.length, whole > 1 ? run.stride : 0, whole};
   }
 
   const Tile& tile_;
   std::int64_t origin_;
   std::int64_t at_;  ///< stream position after the front run
   std::int64_t end_;
+  // The same position in the tile: which repetition, which run, how many of its bytes are before it.
+  std::int64_t number_ = 0;
+  std::size_t index_ = 0;
+  std::int64_t within_ = 0;
   Run run_;
 };
 

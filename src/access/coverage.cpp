@@ -36,10 +36,25 @@ void Coverage::mark_bits(std::int64_t begin, std::int64_t end) {
 
 void Coverage::mark(const Run& run) {
   const auto up = (std::int64_t{1} << shift_) - 1;
+  // Small blocks share words with their neighbours, and with other ranks: one locked access per word, not per block.
+  std::int64_t word = -1;
+  std::uint64_t gathered = 0;
   for (std::int64_t i = 0; i < run.count; ++i) {
-    const auto begin = run.block(i);
-    mark_bits(begin >> shift_, (begin + run.length + up) >> shift_);
+    const auto begin = run.block(i) >> shift_;
+    const auto end = (run.block(i) + run.length + up) >> shift_;
+    const auto first = begin / 64;
+    if (first != (end - 1) / 64) {
+      mark_bits(begin, end);
+      continue;
+    }
+    if (first != word) {
+      if (gathered != 0) set(words_[word], gathered);
+      word = first;
+      gathered = 0;
+    }
+    gathered |= (all << (begin % 64)) & (all >> (63 - (end - 1) % 64));
   }
+  if (gathered != 0) set(words_[word], gathered);
 }
 
 std::int64_t Coverage::find(std::int64_t bit, bool value) const {
