@@ -169,7 +169,7 @@ class RemoteLane final : public Task {
     if (writing) pack(flight.parcel, packet_data(packet));
     else if (flight.parcel.bytes > 0) expect_reply(flight);
     flight.out.send(std::move(packet), peer(), contribution_tag(aggregator_), c_.room.comm.get());
-    c_.traffic.bytes_between_nodes += flight.parcel.bytes;
+    if (writing) c_.traffic.bytes_between_nodes += flight.parcel.bytes;  // of a read, the aggregator counts
     ++c_.traffic.messages_between_nodes;
     c_.traffic.exchange_ns += now_ns() - started;
   }

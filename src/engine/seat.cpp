@@ -486,7 +486,7 @@ class RelaySeat final : public Seat {
     c_.traffic.metadata_bytes += packet_header(packet).description + static_cast<std::int64_t>(sizeof(PacketHeader));
     if (writing) copy_runs(Direction::from_window, move.runs, packet_data(packet), data(buffer));
     move.out.send(std::move(packet), peer, contribution_tag(buffer.aggregator), c_.room.comm.get());
-    c_.traffic.bytes_between_nodes += bytes;
+    if (writing) c_.traffic.bytes_between_nodes += bytes;
     ++c_.traffic.messages_between_nodes;
   }
 

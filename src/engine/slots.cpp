@@ -202,7 +202,7 @@ class RemoteSlotLane final : public Task {
       waiting_ = true;
     }
     out_.send(std::move(packet), peer(), contribution_tag(writer_), c_.room.comm.get());
-    c_.traffic.bytes_between_nodes += bytes;
+    if (writing) c_.traffic.bytes_between_nodes += bytes;
     ++c_.traffic.messages_between_nodes;
     next_ = portion.end;
   }
@@ -423,7 +423,7 @@ class SlotSeat final : public Task {
     PacketHeader changed = packet_header(member.reply);
     changed.end_of_file = job_.end_of_file;
     std::memcpy(member.reply.data(), &changed, sizeof changed);
-    const auto bytes = static_cast<std::int64_t>(member.reply.size());
+    const auto bytes = total_bytes(member.runs);
     replies_.push_back(std::make_unique<Outgoing>());
     replies_.back()->send(std::move(member.reply), member.rank, reply_tag(writer_, 0), c_.room.comm.get());
     c_.traffic.bytes_between_nodes += bytes;

@@ -71,7 +71,6 @@ Native count_native(const Call& call) {
   auto& traffic = native.traffic;
   traffic.messages_between_nodes -= traffic.empty_messages;
   traffic.empty_messages = 0;
-  traffic.counted_between_nodes = traffic.bytes_between_nodes;
   for (const auto& aggregator : plan.aggregators)
     native.cycles = std::max(native.cycles, window_count(aggregator.domain, plan.cycle_bytes));
   add_lists(native, call, plan);

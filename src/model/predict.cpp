@@ -30,7 +30,6 @@ std::int64_t total_bytes(std::span<const RankSummary> ranks) {
 void add(Traffic& sum, const Traffic& one) {
   sum.bytes_in_node += one.bytes_in_node;
   sum.bytes_between_nodes += one.bytes_between_nodes;
-  sum.counted_between_nodes += one.counted_between_nodes;
   sum.messages_between_nodes += one.messages_between_nodes;
   sum.empty_messages += one.empty_messages;
   sum.metadata_bytes += one.metadata_bytes;
@@ -66,7 +65,7 @@ Prediction repeated(Prediction p, std::int64_t times) {
   auto& t = p.traffic;
   for (auto* count :
        {&p.bytes, &p.metadata_bytes, &t.bytes_in_node, &t.bytes_between_nodes,
-        &t.counted_between_nodes, &t.messages_between_nodes, &t.empty_messages, &t.metadata_bytes,
+        &t.messages_between_nodes, &t.empty_messages, &t.metadata_bytes,
         &t.agreement_bytes, &t.agreement_messages, &t.cycles, &t.most_bytes_of_node,
         &t.most_messages_of_node, &p.storage.requests, &p.storage.server_requests, &p.storage.seeks,
         &p.storage.bytes, &p.storage.most_requests_of_server})

@@ -375,7 +375,6 @@ class WindowCounter {
       t_.messages_between_nodes += held_;
       t_.empty_messages = asked_;
     }
-    t_.counted_between_nodes = t_.bytes_between_nodes * (c_.writing ? 1 : 2);
     for (std::size_t n = 0; n < into_.size(); ++n)
       t_.most_bytes_of_node = std::max({t_.most_bytes_of_node, into_[n], out_of_[n]});
     const auto nodes = std::max<std::int64_t>(1, static_cast<std::int64_t>(into_.size()));
@@ -515,7 +514,6 @@ class SlotCounter {
       t_.metadata_bytes += sent.description + sent.count * header_bytes;
       if (!c_.writing) {
         t_.empty_messages += sent.count;
-        replies_ += sent.count;
       }
       crossing[at(home)] += mine.bytes();
       crossing[at(there)] += mine.bytes();
@@ -524,9 +522,6 @@ class SlotCounter {
       t_.most_bytes_of_node = std::max(t_.most_bytes_of_node, bytes);
     t_.most_messages_of_node = t_.messages_between_nodes / std::max(1, c_.topology.nodes()) + 1;
     for (const auto count : rounds) t_.cycles += count;
-    t_.counted_between_nodes =
-        c_.writing ? t_.bytes_between_nodes
-                   : 2 * t_.bytes_between_nodes + replies_ * (header_bytes + empty_description);
     return t_;
   }
 
@@ -561,7 +556,6 @@ class SlotCounter {
   const Call& c_;
   std::vector<std::int64_t> members_;
   std::map<std::pair<std::uint64_t, std::int64_t>, Packets> known_;
-  std::int64_t replies_ = 0;
   Traffic t_;
 };
 

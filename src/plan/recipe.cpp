@@ -113,7 +113,6 @@ void plan_stripes(Plan& plan, const PlanInput& in, SeatCounter& seats) {
   const auto& p = in.parameters;
   const auto span = span_of(in.ranks, everyone(in));
   if (span.empty()) return;
-  const auto candidates = candidates_per_node(in);
   const auto first = span.begin / p.stripe_unit;
   const auto last = (span.end - 1) / p.stripe_unit + 1;
   const auto parts = std::max(1, p.aggregators_per_server);
@@ -129,14 +128,11 @@ void plan_stripes(Plan& plan, const PlanInput& in, SeatCounter& seats) {
                            end - begin > 1 ? stride : 0, end - begin});
     }
   }
-  std::size_t next = 0;
-  for (const auto& domain : domains) {
-    std::size_t tried = 0;
-    while (tried < candidates.size() && seats.full(candidates[next % candidates.size()])) ++next, ++tried;
-    const int rank = candidates[next++ % candidates.size()];
-    // More servers than cycle buffers: a rank serves several servers one after the other on one seat.
-    plan.aggregators.push_back({rank, 0, 0, domain});
-  }
+  // Spread over all nodes, so that no node's link carries every server's bytes. With more servers than candidates a
+  // rank serves several, one after the other on one seat.
+  const auto candidates = spread(candidates_per_node(in), static_cast<int>(domains.size()));
+  for (std::size_t i = 0; i < domains.size(); ++i)
+    plan.aggregators.push_back({candidates[i % candidates.size()], 0, 0, domains[i]});
   std::map<int, int> seat_of;
   for (auto& aggregator : plan.aggregators) {
     const auto found = seat_of.find(aggregator.rank);

@@ -42,7 +42,6 @@ nlohmann::json json_of(const Prediction& p) {
       {"traffic",
        {{"bytes_in_node", t.bytes_in_node},
         {"bytes_between_nodes", t.bytes_between_nodes},
-        {"counted_between_nodes", t.counted_between_nodes},
         {"messages_between_nodes", t.messages_between_nodes},
         {"empty_messages", t.empty_messages},
         {"packet_metadata_bytes", t.metadata_bytes},

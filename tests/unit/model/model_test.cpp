@@ -81,7 +81,7 @@ Forced force_windows(const Plan& plan, const Call& c) {
           relayed[node] += mine;
           continue;
         }
-        sum.bytes += mine * (c.writing ? 1 : 2);
+        sum.bytes += mine;
         sum.messages += 1 + (!c.writing && mine > 0 ? 1 : 0);
         Bytes out;
         encode(runs_in(c.workload.access(r, c.number), window), out);
@@ -89,7 +89,7 @@ Forced force_windows(const Plan& plan, const Call& c) {
       }
       sum.cycles += met ? 1 : 0;
       for (const auto& [node, mine] : relayed) {
-        sum.bytes += mine * (c.writing ? 1 : 2);
+        sum.bytes += mine;
         sum.messages += 1 + (!c.writing && mine > 0 ? 1 : 0);
         ++sum.cycles;
       }
@@ -147,7 +147,7 @@ void expect_as_forced(const Scenario& scenario) {
         continue;
       }
       const auto forced = force_windows(plan, call);
-      EXPECT_EQ(counted.counted_between_nodes, forced.bytes);
+      EXPECT_EQ(counted.bytes_between_nodes, forced.bytes);
       EXPECT_EQ(counted.messages_between_nodes, forced.messages);
       EXPECT_EQ(counted.bytes_in_node, forced.inside);
       EXPECT_EQ(counted.cycles, forced.cycles);
