@@ -195,7 +195,7 @@ bool Call::finish_opening() {
   const std::span<const RankSummary> ranks = shifted_.empty() ? pattern_->ranks : shifted_;
   const PlanInput in{file_.hood().topology(), ranks, file_.parameters(), file_.seats() - 1};
   const Situation situation{pattern_->pieces, request_.operation == Operation::write,
-                            file_.facts().local_file_system, (file_.facts().mode & MPI_MODE_WRONLY) == 0};
+                            file_.facts().local_file_system && file_.settings().fault.empty(), (file_.facts().mode & MPI_MODE_WRONLY) == 0};
   signature_ = pattern_->signature + (request_.operation == Operation::write ? 1U : 0U) +
                (request_.may_use_host ? 2U : 0U);
   row_ = choose(in, situation);

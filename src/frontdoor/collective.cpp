@@ -57,13 +57,21 @@ MPI_Offset position_of(const OpenFile& file, const DataCall& call) {
   return position;
 }
 
+/// Moves the host's pointer and remembers where it truly is.
+int move_pointer(OpenFile& file, MPI_Offset position) {
+  int code = REAL(File_seek)(file.handle, position, MPI_SEEK_SET);
+  file.pointer_known = false;
+  if (code == MPI_SUCCESS) code = REAL(File_get_position)(file.handle, &file.host_pointer);
+  if (code != MPI_SUCCESS) return code;
+  file.pointer = position;
+  file.pointer_known = true;
+  return code;
+}
+
 /// The pointer moves by what was asked for, also where a read met the end of the file: so the standard's formula.
 void advance_pointer(OpenFile& file, const DataCall& call, MPI_Offset position, std::int64_t bytes) {
   if (call.offset || bytes == 0) return;
-  file.pointer = position + bytes / file.view.etype_bytes;
-  check(REAL(File_seek)(call.handle, file.pointer, MPI_SEEK_SET));
-  check(REAL(File_get_position)(call.handle, &file.host_pointer));
-  file.pointer_known = true;
+  check(move_pointer(file, position + bytes / file.view.etype_bytes));
 }
 
 std::shared_ptr<Call> start(OpenFile& file, CallRequest request) {
@@ -95,6 +103,17 @@ int individual_pointer(const OpenFile* file, MPI_File handle, MPI_Offset* positi
   if (code == MPI_SUCCESS && file != nullptr && file->pointer_known && *position == file->host_pointer)
     *position = file->pointer;
   return code;
+}
+
+int seek(MPI_File handle, MPI_Offset offset, int whence) {
+  OpenFile* file = OpenFiles::instance().find(handle);
+  MPI_Offset from = 0;
+  if (file == nullptr || !file->served() || (whence != MPI_SEEK_SET && whence != MPI_SEEK_CUR) ||
+      (whence == MPI_SEEK_CUR && individual_pointer(file, handle, &from) != MPI_SUCCESS) || from + offset < 0) {
+    if (file != nullptr) file->pointer_known = false;
+    return REAL(File_seek)(handle, offset, whence);
+  }
+  return move_pointer(*file, from + offset);
 }
 
 int blocking_collective(const DataCall& call, MPI_Status* status, const Host& host) {

@@ -24,6 +24,8 @@ struct DataCall {
 /// The individual file pointer, in etypes. `file` may be null.
 int individual_pointer(const OpenFile* file, MPI_File handle, MPI_Offset* position);
 
+int seek(MPI_File handle, MPI_Offset offset, int whence);
+
 /// `host` makes the same call of the host MPI.
 using Host = std::function<int(MPI_Status*)>;
 int blocking_collective(const DataCall& call, MPI_Status* status, const Host& host);

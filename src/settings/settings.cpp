@@ -127,8 +127,6 @@ std::vector<Key> make_keys() {
       fraction_key("drift", &Settings::drift, "0 to 1", "change of throughput that starts a new examination"),
       size_key("plan_cache_bytes", &Settings::plan_cache_bytes, 0, std::int64_t{64} * gib, "a size",
                "bound of the kept plans"),
-      bool_key("merge_nonblocking", &Settings::merge_nonblocking,
-               "nonblocking collectives waited for together are joined"),
       text_key("plugins", &Settings::plugins, "paths, separated by commas", "shared objects that add strategies"),
   };
 }

@@ -41,7 +41,6 @@ struct Settings {
   int examine_calls = 3;
   double drift = 0.15;
   std::int64_t plan_cache_bytes = std::int64_t{16} << 20;
-  bool merge_nonblocking = true;
   std::string plugins;  ///< comma list of shared objects
 
   /// [strategy.NAME] tables: NAME -> key -> value.

@@ -44,9 +44,9 @@ void read_file(const std::string& path, bool must_exist, Entries& entries, std::
 
 /// Variables that are not settings of a file.
 bool belongs_elsewhere(const std::string& key) {
-  for (const char* name : {"config", "quiet", "verbose", "launcher"})
+  for (const char* name : {"config", "quiet", "prefix"})
     if (key == name) return true;
-  return false;
+  return key.compare(0, 4, "lab_") == 0;  // the cluster lab's own
 }
 
 void read_environment(Entries& entries) {
