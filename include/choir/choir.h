@@ -1,4 +1,5 @@
-/* choir.h: what a program can ask of choir. Link with -lchoir; works with and without `choir run`. */
+/* choir.h: what a program can ask of choir. Link with -lchoir; works with and without `choir run`.
+ */
 #ifndef CHOIR_CHOIR_H
 #define CHOIR_CHOIR_H
 

@@ -1,13 +1,14 @@
 /* mcio.h: multi-collective I/O: one collective call over many files.
  *
- * Programs that write one file per variable make n collective calls one after the other, and each synchronises
- * everyone. Here all files' exchanges and storage run at the same time, and the ranks meet once at the end.
+ * Programs that write one file per variable make n collective calls one after the other, and each
+ * synchronises everyone. Here all files' exchanges and storage run at the same time, and the ranks
+ * meet once at the end.
  *
- * Every function is collective over the ranks of the files. The files must have been opened by the same group of
- * ranks (else MPI_ERR_COMM on all of them). A file may appear several times: its parts are served in order. A rank
- * with nothing for a file gives count 0. The result is MPI_SUCCESS, or MPI_ERR_IN_STATUS if a file failed; then
- * statuses[i].MPI_ERROR tells for each file, and the other files are complete. `statuses` may be
- * MPI_STATUSES_IGNORE.
+ * Every function is collective over the ranks of the files. The files must have been opened by the
+ * same group of ranks (else MPI_ERR_COMM on all of them). A file may appear several times: its
+ * parts are served in order. A rank with nothing for a file gives count 0. The result is
+ * MPI_SUCCESS, or MPI_ERR_IN_STATUS if a file failed; then statuses[i].MPI_ERROR tells for each
+ * file, and the other files are complete. `statuses` may be MPI_STATUSES_IGNORE.
  *
  * Without `choir run` the calls work too, by the MPI library's own nonblocking collectives.
  */
@@ -21,22 +22,23 @@ extern "C" {
 #endif
 
 /* At each file's individual file pointer. */
-int MCIO_File_read_all(MPI_File* files, int file_count, void** buffers, int* counts, MPI_Datatype* types,
-                       MPI_Status* statuses);
-int MCIO_File_write_all(MPI_File* files, int file_count, void** buffers, int* counts, MPI_Datatype* types,
-                        MPI_Status* statuses);
+int MCIO_File_read_all(MPI_File* files, int file_count, void** buffers, int* counts,
+                       MPI_Datatype* types, MPI_Status* statuses);
+int MCIO_File_write_all(MPI_File* files, int file_count, void** buffers, int* counts,
+                        MPI_Datatype* types, MPI_Status* statuses);
 
 /* At explicit offsets, in etypes of each file's view. */
-int MCIO_File_read_at_all(MPI_File* files, int file_count, MPI_Offset* offsets, void** buffers, int* counts,
-                          MPI_Datatype* types, MPI_Status* statuses);
-int MCIO_File_write_at_all(MPI_File* files, int file_count, MPI_Offset* offsets, void** buffers, int* counts,
-                           MPI_Datatype* types, MPI_Status* statuses);
+int MCIO_File_read_at_all(MPI_File* files, int file_count, MPI_Offset* offsets, void** buffers,
+                          int* counts, MPI_Datatype* types, MPI_Status* statuses);
+int MCIO_File_write_at_all(MPI_File* files, int file_count, MPI_Offset* offsets, void** buffers,
+                           int* counts, MPI_Datatype* types, MPI_Status* statuses);
 
-/* Nonblocking: `requests` has room for one request per file; complete them with MPI_Waitall or in any order. */
-int MCIO_File_iread_all(MPI_File* files, int file_count, void** buffers, int* counts, MPI_Datatype* types,
-                        MPI_Request* requests);
-int MCIO_File_iwrite_all(MPI_File* files, int file_count, void** buffers, int* counts, MPI_Datatype* types,
-                         MPI_Request* requests);
+/* Nonblocking: `requests` has room for one request per file; complete them with MPI_Waitall or in
+ * any order. */
+int MCIO_File_iread_all(MPI_File* files, int file_count, void** buffers, int* counts,
+                        MPI_Datatype* types, MPI_Request* requests);
+int MCIO_File_iwrite_all(MPI_File* files, int file_count, void** buffers, int* counts,
+                         MPI_Datatype* types, MPI_Request* requests);
 
 #ifdef __cplusplus
 }

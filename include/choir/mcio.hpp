@@ -51,8 +51,8 @@ int call(Function function, std::span<const Part> parts, std::vector<MPI_Status>
     types.push_back(one.type);
   }
   if (statuses != nullptr) statuses->resize(parts.size());
-  return function(files.data(), static_cast<int>(parts.size()), buffers.data(), counts.data(), types.data(),
-                  statuses != nullptr ? statuses->data() : MPI_STATUSES_IGNORE);
+  return function(files.data(), static_cast<int>(parts.size()), buffers.data(), counts.data(),
+                  types.data(), statuses != nullptr ? statuses->data() : MPI_STATUSES_IGNORE);
 }
 
 }  // namespace detail

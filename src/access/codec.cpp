@@ -46,7 +46,8 @@ bool end_of(const Run& run, std::int64_t& end) {
   std::int64_t distance = 0, last = 0, bytes = 0;
   return !__builtin_mul_overflow(run.length, run.count, &bytes) &&
          !__builtin_mul_overflow(run.stride, run.count - 1, &distance) &&
-         !__builtin_add_overflow(run.offset, distance, &last) && !__builtin_add_overflow(last, run.length, &end);
+         !__builtin_add_overflow(run.offset, distance, &last) &&
+         !__builtin_add_overflow(last, run.length, &end);
 }
 
 }  // namespace
@@ -77,9 +78,11 @@ std::optional<Runs> decode(const unsigned char* data, std::size_t size) {
     std::uint64_t delta = 0, length = 0, stride = 0, blocks = 1;
     if (!reader.take(delta) || !reader.take(length)) return std::nullopt;
     if ((length & 1) != 0 && (!reader.take(stride) || !reader.take(blocks))) return std::nullopt;
-    Run run{0, static_cast<std::int64_t>(length >> 1), unzigzag(stride), static_cast<std::int64_t>(blocks)};
+    Run run{0, static_cast<std::int64_t>(length >> 1), unzigzag(stride),
+            static_cast<std::int64_t>(blocks)};
     if (run.length <= 0 || run.count <= 0) return std::nullopt;
-    if (__builtin_add_overflow(expected, unzigzag(delta), &run.offset) || !end_of(run, expected)) return std::nullopt;
+    if (__builtin_add_overflow(expected, unzigzag(delta), &run.offset) || !end_of(run, expected))
+      return std::nullopt;
     runs.push_back(run);
   }
   return runs;

@@ -14,7 +14,8 @@ using Bytes = std::vector<unsigned char>;
 /// Appends the encoding of `runs`, ascending or not, to `out`.
 void encode(const Runs& runs, Bytes& out);
 
-/// Decodes what encode() wrote in the first bytes of [data, data + size). Nothing if it is not well formed.
+/// Decodes what encode() wrote in the first bytes of [data, data + size). Nothing if it is not well
+/// formed.
 std::optional<Runs> decode(const unsigned char* data, std::size_t size);
 
 }  // namespace choir

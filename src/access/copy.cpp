@@ -8,7 +8,8 @@ namespace {
 template <std::int64_t length>
 void copy_fixed(char* to, std::int64_t to_stride, const char* from, std::int64_t from_stride,
                 std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) std::memcpy(to + i * to_stride, from + i * from_stride, length);
+  for (std::int64_t i = 0; i < count; ++i)
+    std::memcpy(to + i * to_stride, from + i * from_stride, length);
 }
 
 void copy_any(char* to, std::int64_t to_stride, const char* from, std::int64_t from_stride,
@@ -93,11 +94,13 @@ class Feed {
     }
   }
 
-  /// The front of the run's bytes [begin, end): the rest of a block, or as many whole blocks as there are.
+  /// The front of the run's bytes [begin, end): the rest of a block, or as many whole blocks as
+  /// there are.
   static Run first_part(const Run& run, std::int64_t begin, std::int64_t end) {
     const auto block = begin / run.length;
     const auto skipped = begin - block * run.length;
-    if (skipped > 0) return {run.block(block) + skipped, std::min(run.length - skipped, end - begin), 0, 1};
+    if (skipped > 0)
+      return {run.block(block) + skipped, std::min(run.length - skipped, end - begin), 0, 1};
     const auto whole = (end - begin) / run.length;
     if (whole == 0) return {run.block(block), end - begin, 0, 1};
     return {run.block(block), run.length, whole > 1 ? run.stride : 0, whole};
@@ -107,7 +110,8 @@ class Feed {
   std::int64_t origin_;
   std::int64_t at_;  ///< stream position after the front run
   std::int64_t end_;
-  // The same position in the tile: which repetition, which run, how many of its bytes are before it.
+  // The same position in the tile: which repetition, which run, how many of its bytes are before
+  // it.
   std::int64_t number_ = 0;
   std::size_t index_ = 0;
   std::int64_t within_ = 0;
@@ -140,16 +144,26 @@ Common common_front(const Run& a, const Run& b) {
 void copy_blocks(char* to, std::int64_t to_stride, const char* from, std::int64_t from_stride,
                  std::int64_t length, std::int64_t count) {
   switch (count == 1 ? 0 : length) {
-    case 1: return copy_fixed<1>(to, to_stride, from, from_stride, count);
-    case 2: return copy_fixed<2>(to, to_stride, from, from_stride, count);
-    case 4: return copy_fixed<4>(to, to_stride, from, from_stride, count);
-    case 8: return copy_fixed<8>(to, to_stride, from, from_stride, count);
-    case 16: return copy_fixed<16>(to, to_stride, from, from_stride, count);
-    case 24: return copy_fixed<24>(to, to_stride, from, from_stride, count);
-    case 32: return copy_fixed<32>(to, to_stride, from, from_stride, count);
-    case 64: return copy_fixed<64>(to, to_stride, from, from_stride, count);
-    case 128: return copy_fixed<128>(to, to_stride, from, from_stride, count);
-    default: return copy_any(to, to_stride, from, from_stride, length, count);
+    case 1:
+      return copy_fixed<1>(to, to_stride, from, from_stride, count);
+    case 2:
+      return copy_fixed<2>(to, to_stride, from, from_stride, count);
+    case 4:
+      return copy_fixed<4>(to, to_stride, from, from_stride, count);
+    case 8:
+      return copy_fixed<8>(to, to_stride, from, from_stride, count);
+    case 16:
+      return copy_fixed<16>(to, to_stride, from, from_stride, count);
+    case 24:
+      return copy_fixed<24>(to, to_stride, from, from_stride, count);
+    case 32:
+      return copy_fixed<32>(to, to_stride, from, from_stride, count);
+    case 64:
+      return copy_fixed<64>(to, to_stride, from, from_stride, count);
+    case 128:
+      return copy_fixed<128>(to, to_stride, from, from_stride, count);
+    default:
+      return copy_any(to, to_stride, from, from_stride, length, count);
   }
 }
 
@@ -163,9 +177,11 @@ void copy_window(Direction direction, const Access& access, std::int64_t begin, 
     char* const in_window = window + file.front().offset;
     char* const in_memory = reinterpret_cast<char*>(mine.front().offset);
     if (direction == Direction::to_window)
-      copy_blocks(in_window, common.a_stride, in_memory, common.b_stride, common.length, common.count);
+      copy_blocks(in_window, common.a_stride, in_memory, common.b_stride, common.length,
+                  common.count);
     else
-      copy_blocks(in_memory, common.b_stride, in_window, common.a_stride, common.length, common.count);
+      copy_blocks(in_memory, common.b_stride, in_window, common.a_stride, common.length,
+                  common.count);
     const auto bytes = common.length * common.count;
     file.take(bytes);
     mine.take(bytes);

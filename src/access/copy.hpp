@@ -1,7 +1,7 @@
 // copy.hpp: moving stream bytes between two layouts, such as a program's buffer and a cycle buffer.
 //
-// Costs are per run where the two sides have equal blocks; loops for small and power-of-two blocks are
-// specialised, since 64-byte pieces are what programs complain about. Pure: no MPI.
+// Costs are per run where the two sides have equal blocks; loops for small and power-of-two blocks
+// are specialised, since 64-byte pieces are what programs complain about. Pure: no MPI.
 #pragma once
 
 #include "access/layout.hpp"
@@ -19,8 +19,8 @@ struct Memory {
   Layout layout;  ///< origins and offsets are addresses
 };
 
-/// Copies stream bytes [begin, end) of `access` between `memory` (whose stream starts at access.begin) and a
-/// window, in which file offset x lives at window + x.
+/// Copies stream bytes [begin, end) of `access` between `memory` (whose stream starts at
+/// access.begin) and a window, in which file offset x lives at window + x.
 void copy_window(Direction direction, const Access& access, std::int64_t begin, std::int64_t end,
                  const Memory& memory, char* window);
 

@@ -36,7 +36,8 @@ void Coverage::mark_bits(std::int64_t begin, std::int64_t end) {
 
 void Coverage::mark(const Run& run) {
   const auto up = (std::int64_t{1} << shift_) - 1;
-  // Small blocks share words with their neighbours, and with other ranks: one locked access per word, not per block.
+  // Small blocks share words with their neighbours, and with other ranks: one locked access per
+  // word, not per block.
   std::int64_t word = -1;
   std::uint64_t gathered = 0;
   for (std::int64_t i = 0; i < run.count; ++i) {

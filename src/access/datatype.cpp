@@ -78,10 +78,9 @@ void read_contents(MPI_Datatype type, const Envelope& envelope, Contents& out) {
   std::vector<int> integers(static_cast<std::size_t>(envelope.integers));
   std::vector<MPI_Aint> addresses(static_cast<std::size_t>(envelope.addresses));
   std::vector<MPI_Datatype> types(static_cast<std::size_t>(envelope.types));
-  check(PMPI_Type_get_contents(type, static_cast<int>(envelope.integers),
-                               static_cast<int>(envelope.addresses),
-                               static_cast<int>(envelope.types), integers.data(), addresses.data(),
-                               types.data()));
+  check(PMPI_Type_get_contents(
+      type, static_cast<int>(envelope.integers), static_cast<int>(envelope.addresses),
+      static_cast<int>(envelope.types), integers.data(), addresses.data(), types.data()));
   out.types = std::move(types);
   out.integers.assign(integers.begin(), integers.end());
   out.addresses.assign(addresses.begin(), addresses.end());
@@ -91,7 +90,8 @@ void read_contents(MPI_Datatype type, const Envelope& envelope, Contents& out) {
 Map decode(MPI_Datatype type);
 
 /// A constructor's numbers in one order: small-count constructors keep lengths in ints and byte
-/// displacements in addresses; large-count ones keep both in counts (which we appended to addresses).
+/// displacements in addresses; large-count ones keep both in counts (which we appended to
+/// addresses).
 class Numbers {
  public:
   Numbers(const Contents& contents, bool large) : contents_(contents), large_(large) {}
@@ -192,7 +192,7 @@ Map decode_darray(const Map& child, const Numbers& n, bool large) {
   const auto rank = n.always_int(1, 1);
   const auto dims = static_cast<std::size_t>(n.always_int(2, 2));
   const auto sizes = [&](std::size_t i) { return large ? n.small(i) : n.small(3 + i); };
-  const std::size_t first = 3 + dims;        // distribs in the small form
+  const std::size_t first = 3 + dims;  // distribs in the small form
   const std::size_t first_large = 3;
   const auto field = [&](std::size_t which, std::size_t i) {
     return n.always_int(first + which * dims + i, first_large + which * dims + i);
@@ -252,7 +252,8 @@ Map decode_combiner(MPI_Datatype type, const Envelope& envelope) {
   const Numbers n(contents, large);
   switch (envelope.combiner) {
     case MPI_COMBINER_DUP:
-    case MPI_COMBINER_RESIZED: return decode(contents.types[0]);
+    case MPI_COMBINER_RESIZED:
+      return decode(contents.types[0]);
     case MPI_COMBINER_CONTIGUOUS: {
       Map map;
       append_blocks(map, decode(contents.types[0]), 0, n.small(0));
@@ -267,12 +268,16 @@ Map decode_combiner(MPI_Datatype type, const Envelope& envelope) {
     case MPI_COMBINER_INDEXED:
     case MPI_COMBINER_INDEXED_BLOCK:
     case MPI_COMBINER_HINDEXED:
-    case MPI_COMBINER_HINDEXED_BLOCK: return decode_indexed(contents, n, envelope.combiner);
+    case MPI_COMBINER_HINDEXED_BLOCK:
+      return decode_indexed(contents, n, envelope.combiner);
     case MPI_COMBINER_STRUCT:
       return decode_struct(contents, n, static_cast<std::size_t>(n.small(0)));
-    case MPI_COMBINER_SUBARRAY: return decode_subarray(decode(contents.types[0]), n, large);
-    case MPI_COMBINER_DARRAY: return decode_darray(decode(contents.types[0]), n, large);
-    default: throw MpiError(MPI_ERR_TYPE);
+    case MPI_COMBINER_SUBARRAY:
+      return decode_subarray(decode(contents.types[0]), n, large);
+    case MPI_COMBINER_DARRAY:
+      return decode_darray(decode(contents.types[0]), n, large);
+    default:
+      throw MpiError(MPI_ERR_TYPE);
   }
 }
 
@@ -300,7 +305,8 @@ Map decode_named(MPI_Datatype type) {
 
 Map decode(MPI_Datatype type) {
   const auto envelope = envelope_of(type);
-  auto map = is_elementary(envelope.combiner) ? decode_named(type) : decode_combiner(type, envelope);
+  auto map =
+      is_elementary(envelope.combiner) ? decode_named(type) : decode_combiner(type, envelope);
   MPI_Count lb = 0, extent = 0;
   check(PMPI_Type_get_extent_x(type, &lb, &extent));
   map.extent = extent;

@@ -7,8 +7,8 @@
 
 namespace choir {
 
-/// The tile of a committed datatype, decoded once and kept with the datatype (an attribute, so it dies with
-/// it). Throws MpiError if the datatype is not valid. Local.
+/// The tile of a committed datatype, decoded once and kept with the datatype (an attribute, so it
+/// dies with it). Throws MpiError if the datatype is not valid. Local.
 TilePtr tile_of(MPI_Datatype type);
 
 }  // namespace choir

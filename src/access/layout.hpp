@@ -1,8 +1,9 @@
 // layout.hpp: where the bytes of a stream live: a tile of runs, repeated for ever.
 //
-// A file view is a tile laid end to end from a displacement; a user's buffer is a datatype laid end to end
-// from an address. Both are a Layout, and a *stream position* counts the bytes in the order the program
-// gives them. Positions are found at a cost per run of one tile, not per piece. Pure: no MPI.
+// A file view is a tile laid end to end from a displacement; a user's buffer is a datatype laid end
+// to end from an address. Both are a Layout, and a *stream position* counts the bytes in the order
+// the program gives them. Positions are found at a cost per run of one tile, not per piece. Pure:
+// no MPI.
 #pragma once
 
 #include <memory>
@@ -30,7 +31,8 @@ class Tile {
   /// One block per tile: the whole repetition is one run.
   bool is_block() const { return runs_.size() == 1 && runs_[0].count == 1; }
   bool is_contiguous() const { return is_block() && runs_[0].length == extent_; }
-  /// Largest power of two (at most 4096) that divides every offset, length and stride of the repetition.
+  /// Largest power of two (at most 4096) that divides every offset, length and stride of the
+  /// repetition.
   std::int64_t grain() const { return grain_; }
   /// Pieces in one tile, for statistics.
   std::int64_t pieces() const { return pieces_; }

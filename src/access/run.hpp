@@ -1,7 +1,7 @@
 // run.hpp: runs, the unit in which choir speaks of bytes.
 //
-// A run is `count` blocks of `length` bytes, `stride` apart. A vector, a row of a subarray or a checkpoint
-// block is one run, never a list of its pieces. Pure: no MPI.
+// A run is `count` blocks of `length` bytes, `stride` apart. A vector, a row of a subarray or a
+// checkpoint block is one run, never a list of its pieces. Pure: no MPI.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,8 @@ constexpr Extent intersect(Extent a, Extent b) {
 }
 static_assert(intersect({0, 8}, {4, 12}) == Extent{4, 8});
 
-/// `count` blocks of `length` bytes, `stride` apart. In memory a stride may be negative; in a file never.
+/// `count` blocks of `length` bytes, `stride` apart. In memory a stride may be negative; in a file
+/// never.
 struct Run {
   std::int64_t offset = 0;
   std::int64_t length = 0;
@@ -49,7 +50,8 @@ void append(Runs& runs, Run next);
 void append_repeated(Runs& runs, const Runs& pattern, std::int64_t at, std::int64_t times,
                      std::int64_t stride);
 
-/// The part of `run` that holds its bytes [begin, end): at most a cut block, a run, and a cut block.
+/// The part of `run` that holds its bytes [begin, end): at most a cut block, a run, and a cut
+/// block.
 template <class Visit>
 void visit_part(const Run& run, std::int64_t begin, std::int64_t end, Visit&& visit) {
   if (begin >= end) return;

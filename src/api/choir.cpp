@@ -7,4 +7,6 @@
 
 EXPORTED const char* choir_version(void) { return CHOIR_VERSION; }
 
-EXPORTED int choir_active(void) { return dlsym(RTLD_DEFAULT, "choir_front_door") != nullptr ? 1 : 0; }
+EXPORTED int choir_active(void) {
+  return dlsym(RTLD_DEFAULT, "choir_front_door") != nullptr ? 1 : 0;
+}

@@ -1,14 +1,15 @@
 // mcio.cpp: one call over many files, as nonblocking collectives that are under way together.
 //
-// Nothing here knows the engine: under choir's front door the nonblocking calls are the engine's, and it serves all
-// files at once; without it they are the MPI library's own.
+// Nothing here knows the engine: under choir's front door the nonblocking calls are the engine's,
+// and it serves all files at once; without it they are the MPI library's own.
 #include <choir/mcio.h>
 
 #include <vector>
 
 namespace {
 
-/// Whether all files belong to the same ranks in the same order. Local, and the same answer on all of them.
+/// Whether all files belong to the same ranks in the same order. Local, and the same answer on all
+/// of them.
 int check_groups(const MPI_File* files, int count) {
   if (count < 0) return MPI_ERR_COUNT;
   if (count == 0) return MPI_SUCCESS;
@@ -53,7 +54,8 @@ int class_of(int code) {
 /// Each file's request by itself, so that one file's failure hides no other file's result.
 template <class Start>
 int run_all(MPI_File* files, int count, MPI_Status* statuses, Start&& start) {
-  if (const int code = check_groups(files, count); code != MPI_SUCCESS) return raise(files, count, code);
+  if (const int code = check_groups(files, count); code != MPI_SUCCESS)
+    return raise(files, count, code);
   std::vector<MPI_Request> requests(static_cast<std::size_t>(count), MPI_REQUEST_NULL);
   auto errors = start_all(count, requests.data(), start);
   bool failed = false;
@@ -75,48 +77,50 @@ int run_all(MPI_File* files, int count, MPI_Status* statuses, Start&& start) {
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
-EXPORTED int MCIO_File_read_all(MPI_File* files, int count, void** buffers, int* counts, MPI_Datatype* types,
-                                MPI_Status* statuses) {
+EXPORTED int MCIO_File_read_all(MPI_File* files, int count, void** buffers, int* counts,
+                                MPI_Datatype* types, MPI_Status* statuses) {
   return run_all(files, count, statuses, [&](int i, MPI_Request* request) {
     return MPI_File_iread_all(files[i], buffers[i], counts[i], types[i], request);
   });
 }
 
-EXPORTED int MCIO_File_write_all(MPI_File* files, int count, void** buffers, int* counts, MPI_Datatype* types,
-                                 MPI_Status* statuses) {
+EXPORTED int MCIO_File_write_all(MPI_File* files, int count, void** buffers, int* counts,
+                                 MPI_Datatype* types, MPI_Status* statuses) {
   return run_all(files, count, statuses, [&](int i, MPI_Request* request) {
     return MPI_File_iwrite_all(files[i], buffers[i], counts[i], types[i], request);
   });
 }
 
-EXPORTED int MCIO_File_read_at_all(MPI_File* files, int count, MPI_Offset* offsets, void** buffers, int* counts,
-                                   MPI_Datatype* types, MPI_Status* statuses) {
+EXPORTED int MCIO_File_read_at_all(MPI_File* files, int count, MPI_Offset* offsets, void** buffers,
+                                   int* counts, MPI_Datatype* types, MPI_Status* statuses) {
   return run_all(files, count, statuses, [&](int i, MPI_Request* request) {
     return MPI_File_iread_at_all(files[i], offsets[i], buffers[i], counts[i], types[i], request);
   });
 }
 
-EXPORTED int MCIO_File_write_at_all(MPI_File* files, int count, MPI_Offset* offsets, void** buffers, int* counts,
-                                    MPI_Datatype* types, MPI_Status* statuses) {
+EXPORTED int MCIO_File_write_at_all(MPI_File* files, int count, MPI_Offset* offsets, void** buffers,
+                                    int* counts, MPI_Datatype* types, MPI_Status* statuses) {
   return run_all(files, count, statuses, [&](int i, MPI_Request* request) {
     return MPI_File_iwrite_at_all(files[i], offsets[i], buffers[i], counts[i], types[i], request);
   });
 }
 
-EXPORTED int MCIO_File_iread_all(MPI_File* files, int count, void** buffers, int* counts, MPI_Datatype* types,
-                                 MPI_Request* requests) {
-  if (const int code = check_groups(files, count); code != MPI_SUCCESS) return raise(files, count, code);
-  for (const int error : start_all(count, requests, [&](int i, MPI_Request* request) {
+EXPORTED int MCIO_File_iread_all(MPI_File* files, int count, void** buffers, int* counts,
+                                 MPI_Datatype* types, MPI_Request* requests) {
+  if (const int code = check_groups(files, count); code != MPI_SUCCESS)
+    return raise(files, count, code);
+  for (const int error : start_all(count, requests, [&](int i, MPI_Request*request) {
          return MPI_File_iread_all(files[i], buffers[i], counts[i], types[i], request);
        }))
     if (error != MPI_SUCCESS) return error;
   return MPI_SUCCESS;
 }
 
-EXPORTED int MCIO_File_iwrite_all(MPI_File* files, int count, void** buffers, int* counts, MPI_Datatype* types,
-                                  MPI_Request* requests) {
-  if (const int code = check_groups(files, count); code != MPI_SUCCESS) return raise(files, count, code);
-  for (const int error : start_all(count, requests, [&](int i, MPI_Request* request) {
+EXPORTED int MCIO_File_iwrite_all(MPI_File* files, int count, void** buffers, int* counts,
+                                  MPI_Datatype* types, MPI_Request* requests) {
+  if (const int code = check_groups(files, count); code != MPI_SUCCESS)
+    return raise(files, count, code);
+  for (const int error : start_all(count, requests, [&](int i, MPI_Request*request) {
          return MPI_File_iwrite_all(files[i], buffers[i], counts[i], types[i], request);
        }))
     if (error != MPI_SUCCESS) return error;

@@ -17,18 +17,22 @@ bool finished(MPI_Request& request) {
   return done != 0;
 }
 
-
 /// Counts an arrival; the last one wakes whoever acts next.
-void arrive(Neighbourhood& hood, Room& room, std::atomic<std::uint64_t>& counter, std::uint64_t number) {
+void arrive(Neighbourhood& hood, Room& room, std::atomic<std::uint64_t>& counter,
+            std::uint64_t number) {
   const auto before = counter.fetch_add(1, std::memory_order_acq_rel);
   const auto full = static_cast<std::uint64_t>(hood.local_ranks()) * (number + 1);
   if (before + 1 != full) return;
-  if (hood.one_node()) ring_all(hood, room);
-  else ring(room.arena->bell(0));
+  if (hood.one_node())
+    ring_all(hood, room);
+  else
+    ring(room.arena->bell(0));
 }
 
-bool complete(const Neighbourhood& hood, const std::atomic<std::uint64_t>& counter, std::uint64_t number) {
-  return counter.load(std::memory_order_acquire) >= static_cast<std::uint64_t>(hood.local_ranks()) * (number + 1);
+bool complete(const Neighbourhood& hood, const std::atomic<std::uint64_t>& counter,
+              std::uint64_t number) {
+  return counter.load(std::memory_order_acquire) >=
+         static_cast<std::uint64_t>(hood.local_ranks()) * (number + 1);
 }
 
 }  // namespace
@@ -76,8 +80,8 @@ void Opening::conclude(const Common& common) {
 
 void Opening::start_reduction() {
   common_ = local_common();
-  check(PMPI_Iallreduce(MPI_IN_PLACE, &common_, sizeof common_ / sizeof(std::int64_t), MPI_INT64_T, MPI_MIN,
-                        room_.leaders.get(), &request_));
+  check(PMPI_Iallreduce(MPI_IN_PLACE, &common_, sizeof common_ / sizeof(std::int64_t), MPI_INT64_T,
+                        MPI_MIN, room_.leaders.get(), &request_));
   phase_ = Phase::reducing;
 }
 
@@ -92,8 +96,9 @@ void Opening::start_exchange() {
   }
   for (const int rank : hood_.node_ranks()) sent_.push_back(room_.arena->ballots(parity_)[rank]);
   received_.resize(static_cast<std::size_t>(ranks_));
-  check(PMPI_Iallgatherv(sent_.data(), static_cast<int>(sent_.size()) * size, MPI_BYTE, received_.data(),
-                         counts_.data(), places_.data(), MPI_BYTE, room_.leaders.get(), &request_));
+  check(PMPI_Iallgatherv(sent_.data(), static_cast<int>(sent_.size()) * size, MPI_BYTE,
+                         received_.data(), counts_.data(), places_.data(), MPI_BYTE,
+                         room_.leaders.get(), &request_));
   phase_ = Phase::exchanging;
 }
 
@@ -131,8 +136,10 @@ bool Opening::poll() {
   }
   if (phase_ == Phase::reducing && finished(request_)) {
     conclude(common_);
-    if (known_ || error_ != 0) publish();
-    else start_exchange();
+    if (known_ || error_ != 0)
+      publish();
+    else
+      start_exchange();
   }
   if (phase_ == Phase::exchanging && finished(request_)) {
     finish_exchange();
@@ -181,7 +188,8 @@ bool Closing::poll() {
       packed_[0] = -verdict_.error;
       packed_[1] = verdict_.end_of_file;
       packed_[2] = -verdict_.elapsed_ns;
-      check(PMPI_Iallreduce(MPI_IN_PLACE, packed_, 3, MPI_INT64_T, MPI_MIN, room_.leaders.get(), &request_));
+      check(PMPI_Iallreduce(MPI_IN_PLACE, packed_, 3, MPI_INT64_T, MPI_MIN, room_.leaders.get(),
+                            &request_));
       phase_ = Phase::reducing;
     }
   }
@@ -192,7 +200,8 @@ bool Closing::poll() {
     ring_all(hood_, room_);
     phase_ = Phase::done;
   }
-  if (phase_ == Phase::waiting && board.closing_published.load(std::memory_order_acquire) >= number_ + 1) {
+  if (phase_ == Phase::waiting &&
+      board.closing_published.load(std::memory_order_acquire) >= number_ + 1) {
     verdict_ = board.verdict;
     phase_ = Phase::done;
   }

@@ -1,9 +1,9 @@
 // agreement.hpp: the two points of a call where all ranks meet.
 //
-// Opening: everyone learns what everyone asks for. Closing: everyone learns whether anyone failed, so that an
-// error on one rank is the same error on all, in the same call. Inside a node both are counters in shared
-// memory; between nodes one small reduction of the nodes' leaders (and, for a pattern not seen before, one
-// gathering of 64 bytes per rank). Both are polled and never block.
+// Opening: everyone learns what everyone asks for. Closing: everyone learns whether anyone failed,
+// so that an error on one rank is the same error on all, in the same call. Inside a node both are
+// counters in shared memory; between nodes one small reduction of the nodes' leaders (and, for a
+// pattern not seen before, one gathering of 64 bytes per rank). Both are polled and never block.
 #pragma once
 
 #include <span>
@@ -18,8 +18,11 @@ class Opening {
   Opening(Neighbourhood& hood, Room& room, const Ballot& mine);
   /// Advances; true once the ballots of all ranks are known.
   bool poll();
-  /// In rank order. Valid until the call closes. Not filled if known() is true and there are several nodes.
-  std::span<const Ballot> ballots() const { return {room_.arena->ballots(parity_), static_cast<std::size_t>(ranks_)}; }
+  /// In rank order. Valid until the call closes. Not filled if known() is true and there are
+  /// several nodes.
+  std::span<const Ballot> ballots() const {
+    return {room_.arena->ballots(parity_), static_cast<std::size_t>(ranks_)};
+  }
   /// Every rank named the same cached plan with the same shift.
   bool known() const { return known_; }
   /// The error class of the first rank that brought one; 0: none.

@@ -35,7 +35,8 @@ int create_object(char (&name)[64], std::int64_t size) {
 
 char* map(int fd, std::int64_t size) {
   if (fd < 0) return nullptr;
-  void* address = mmap(nullptr, static_cast<std::size_t>(size), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  void* address =
+      mmap(nullptr, static_cast<std::size_t>(size), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   close(fd);
   return address == MAP_FAILED ? nullptr : static_cast<char*>(address);
 }

@@ -1,8 +1,8 @@
 // arena.hpp: the shared memory of one node for one open file: ballots, bells and cycle buffers.
 //
-// A POSIX shared-memory object, reserved in full when it is made (so that a small /dev/shm is an error at open,
-// not a SIGBUS in the middle of a checkpoint) and unlinked as soon as every rank of the node has it mapped
-// (so that a killed job leaves nothing behind).
+// A POSIX shared-memory object, reserved in full when it is made (so that a small /dev/shm is an
+// error at open, not a SIGBUS in the middle of a checkpoint) and unlinked as soon as every rank of
+// the node has it mapped (so that a killed job leaves nothing behind).
 #pragma once
 
 #include <mpi.h>
@@ -18,11 +18,11 @@ namespace choir {
 struct alignas(64) Ballot {
   std::int64_t low = 0, high = 0, bytes = 0;
   std::int64_t pieces = 0;
-  std::uint64_t hash = 0;     ///< of the rank's relative pattern
-  std::uint64_t plan_key = 0; ///< the cached plan the rank thinks fits; 0: none
-  std::int64_t shift = 0;     ///< how far that plan must move
+  std::uint64_t hash = 0;      ///< of the rank's relative pattern
+  std::uint64_t plan_key = 0;  ///< the cached plan the rank thinks fits; 0: none
+  std::int64_t shift = 0;      ///< how far that plan must move
   std::uint32_t grain = 0;
-  std::int32_t error = 0;     ///< an MPI error class
+  std::int32_t error = 0;  ///< an MPI error class
 };
 
 /// What a rank brings to the closing of a call.
@@ -33,7 +33,8 @@ struct alignas(64) Outcome {
   std::int64_t elapsed_ns = 0;
 };
 
-/// One of the two cycle buffers of a seat. Its owner opens it for a window; the others place or take bytes.
+/// One of the two cycle buffers of a seat. Its owner opens it for a window; the others place or
+/// take bytes.
 struct alignas(64) SeatBuffer {
   std::atomic<std::uint64_t> open{0};  ///< ticket of the window that may be placed into or marked
   std::atomic<std::uint64_t> full{0};  ///< ticket of the window that may be read
@@ -63,7 +64,8 @@ struct ArenaShape {
 
 class Arena {
  public:
-  /// Collective over `node`. Throws MpiError(MPI_ERR_NO_MEM) on every rank if the memory is not to be had.
+  /// Collective over `node`. Throws MpiError(MPI_ERR_NO_MEM) on every rank if the memory is not to
+  /// be had.
   Arena(MPI_Comm node, const ArenaShape& shape);
   ~Arena();
   Arena(const Arena&) = delete;
@@ -72,12 +74,17 @@ class Arena {
   Board& board() { return *at<Board>(board_); }
   Bell& bell(int local) { return at<Bell>(bells_)[local]; }
   /// Ballots of all ranks of the job, in rank order, for calls of even and odd number.
-  Ballot* ballots(int parity) { return at<Ballot>(ballots_) + static_cast<std::int64_t>(parity) * shape_.ranks; }
+  Ballot* ballots(int parity) {
+    return at<Ballot>(ballots_) + static_cast<std::int64_t>(parity) * shape_.ranks;
+  }
   Outcome& outcome(int parity, int local) {
     return at<Outcome>(outcomes_)[static_cast<std::int64_t>(parity) * shape_.local_ranks + local];
   }
-  /// Token words of scheduled_individual: the number of the last call in which a rank was in storage.
-  std::atomic<std::uint64_t>& token(int local) { return at<std::atomic<std::uint64_t>>(tokens_)[8 * local]; }
+  /// Token words of scheduled_individual: the number of the last call in which a rank was in
+  /// storage.
+  std::atomic<std::uint64_t>& token(int local) {
+    return at<std::atomic<std::uint64_t>>(tokens_)[8 * local];
+  }
   SeatBuffer& control(int seat, int buffer) { return at<SeatBuffer>(controls_)[2 * seat + buffer]; }
   char* data(int seat, int buffer) { return base_ + data_ + (2 * seat + buffer) * shape_.capacity; }
   std::uint64_t* coverage(int seat, int buffer) {
@@ -87,12 +94,14 @@ class Arena {
 
  private:
   template <class T>
-  T* at(std::int64_t offset) { return reinterpret_cast<T*>(base_ + offset); }
+  T* at(std::int64_t offset) {
+    return reinterpret_cast<T*>(base_ + offset);
+  }
   void lay_out();
 
   ArenaShape shape_;
-  std::int64_t board_ = 0, bells_ = 0, ballots_ = 0, outcomes_ = 0, tokens_ = 0, controls_ = 0, data_ = 0,
-               coverage_ = 0, size_ = 0;
+  std::int64_t board_ = 0, bells_ = 0, ballots_ = 0, outcomes_ = 0, tokens_ = 0, controls_ = 0,
+               data_ = 0, coverage_ = 0, size_ = 0;
   char* base_ = nullptr;
 };
 

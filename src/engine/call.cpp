@@ -18,7 +18,9 @@ namespace {
 
 constexpr std::int64_t page = 4096;
 
-double seconds(std::int64_t from_ns, std::int64_t to_ns) { return static_cast<double>(to_ns - from_ns) * 1e-9; }
+double seconds(std::int64_t from_ns, std::int64_t to_ns) {
+  return static_cast<double>(to_ns - from_ns) * 1e-9;
+}
 
 /// What identifies a pattern wherever it lies: every rank's ballot relative to the lowest offset.
 std::uint64_t key_of(std::span<const Ballot> ballots) {
@@ -29,7 +31,9 @@ std::uint64_t key_of(std::span<const Ballot> ballots) {
   for (std::size_t rank = 0; rank < ballots.size(); ++rank) {
     const auto& ballot = ballots[rank];
     select::Signature one;
-    one.add(static_cast<std::int64_t>(rank)).add(static_cast<std::int64_t>(ballot.hash)).add(ballot.bytes);
+    one.add(static_cast<std::int64_t>(rank))
+        .add(static_cast<std::int64_t>(ballot.hash))
+        .add(ballot.bytes);
     if (ballot.bytes > 0) one.add(ballot.low - lowest).add(ballot.high - ballot.low);
     sum += one.value();
   }
@@ -57,19 +61,25 @@ bool keeps_alignment(std::int64_t shift, const Parameters& parameters) {
 
 }  // namespace
 
-Call::Call(File& file, CallRequest request) : file_(file), request_(std::move(request)), started_ns_(now_ns()) {}
+Call::Call(File& file, CallRequest request)
+    : file_(file), request_(std::move(request)), started_ns_(now_ns()) {}
 Call::~Call() = default;
 
 Room& Call::room() { return file_.room(); }
 
 bool Call::poll() {
   switch (state_) {
-    case State::queued: return begin();
-    case State::opening: return opening_->poll() && finish_opening();
-    case State::executing: return execute();
-    case State::closing: return closing_->poll() && finish_closing();
+    case State::queued:
+      return begin();
+    case State::opening:
+      return opening_->poll() && finish_opening();
+    case State::executing:
+      return execute();
+    case State::closing:
+      return closing_->poll() && finish_closing();
     case State::host:
-    case State::done: return false;
+    case State::done:
+      return false;
   }
   return false;
 }
@@ -149,7 +159,8 @@ int Call::choose(const PlanInput& in, const Situation& situation) {
     const auto& row = file_.strategies().rows()[static_cast<std::size_t>(*fixed)];
     const bool host = row.name == "native";
     reason_ = "set";
-    if (std::isfinite(row.estimate_s(in, situation)) && (!host || request_.may_use_host)) return *fixed;
+    if (std::isfinite(row.estimate_s(in, situation)) && (!host || request_.may_use_host))
+      return *fixed;
     reason_ = host ? "native cannot serve nonblocking calls" : row.name + " does not apply here";
     return *file_.strategies().find("two_phase");
   }
@@ -157,7 +168,8 @@ int Call::choose(const PlanInput& in, const Situation& situation) {
   for (const int row : file_.candidates()) {
     const auto& strategy = file_.strategies().rows()[static_cast<std::size_t>(row)];
     const bool allowed = strategy.name != "native" || request_.may_use_host;
-    candidates.push_back({strategy.name, allowed ? strategy.estimate_s(in, situation) : not_applicable});
+    candidates.push_back(
+        {strategy.name, allowed ? strategy.estimate_s(in, situation) : not_applicable});
   }
   const auto choice = file_.selector().next(signature_, candidates);
   if (choice.candidate < 0) return *file_.strategies().find("two_phase");
@@ -171,7 +183,8 @@ int Call::choose(const PlanInput& in, const Situation& situation) {
 std::shared_ptr<const Plan> Call::plan_for(const PlanInput& in, int row) {
   const auto& strategy = file_.strategies().rows()[static_cast<std::size_t>(row)];
   const auto shift = shifted_.empty() ? 0 : opening_->shift();
-  if (!keeps_alignment(shift, in.parameters)) return std::make_shared<const Plan>(strategy.plan(in));
+  if (!keeps_alignment(shift, in.parameters))
+    return std::make_shared<const Plan>(strategy.plan(in));
   auto& kept = pattern_->plans[strategy.name + file_.plan_suffix()];
   if (!kept) {
     auto made = strategy.plan(in);
@@ -195,7 +208,8 @@ bool Call::finish_opening() {
   const std::span<const RankSummary> ranks = shifted_.empty() ? pattern_->ranks : shifted_;
   const PlanInput in{file_.hood().topology(), ranks, file_.parameters(), file_.seats() - 1};
   const Situation situation{pattern_->pieces, request_.operation == Operation::write,
-                            file_.facts().local_file_system && file_.settings().fault.empty(), (file_.facts().mode & MPI_MODE_WRONLY) == 0};
+                            file_.facts().local_file_system && file_.settings().fault.empty(),
+                            (file_.facts().mode & MPI_MODE_WRONLY) == 0};
   signature_ = pattern_->signature + (request_.operation == Operation::write ? 1U : 0U) +
                (request_.may_use_host ? 2U : 0U);
   row_ = choose(in, situation);
@@ -220,14 +234,33 @@ void Call::start_tasks() {
   const auto grain = shifted_.empty() ? pattern_->grain : pattern_->grain | opening_->shift();
   const auto threshold = file_.parameters().sieve_threshold;
   const bool sparse = static_cast<double>(bytes) < threshold * static_cast<double>(high - low);
-  const bool marks = request_.operation == Operation::read && (plan_->requests != Requests::sieve || sparse);
-  context_.emplace(Context{file_.hood(), file_.room(), file_, *plan_, ranks, request_.operation, request_.access,
-                           request_.memory, common_grain(grain, *plan_), marks, threshold, number_, 0,
-                           no_end_of_file, {}});
+  const bool marks =
+      request_.operation == Operation::read && (plan_->requests != Requests::sieve || sparse);
+  context_.emplace(Context{file_.hood(),
+                           file_.room(),
+                           file_,
+                           *plan_,
+                           ranks,
+                           request_.operation,
+                           request_.access,
+                           request_.memory,
+                           common_grain(grain, *plan_),
+                           marks,
+                           threshold,
+                           number_,
+                           0,
+                           no_end_of_file,
+                           {}});
   switch (plan_->exchange) {
-    case Exchange::none: add_direct(*context_, tasks_); break;
-    case Exchange::mapped: add_mapped(*context_, tasks_); break;
-    case Exchange::slots: add_slots(*context_, tasks_); break;
+    case Exchange::none:
+      add_direct(*context_, tasks_);
+      break;
+    case Exchange::mapped:
+      add_mapped(*context_, tasks_);
+      break;
+    case Exchange::slots:
+      add_slots(*context_, tasks_);
+      break;
     default:
       add_seats(*context_, tasks_);
       add_lanes(*context_, tasks_);
@@ -270,15 +303,19 @@ bool Call::finish_closing() {
   const auto& verdict = closing_->verdict();
   if (plan_->exchange != Exchange::host) {
     bytes_ = request_.access.bytes();
-    if (verdict.end_of_file != no_end_of_file && request_.operation == Operation::read && bytes_ > 0)
+    if (verdict.end_of_file != no_end_of_file && request_.operation == Operation::read &&
+        bytes_ > 0)
       bytes_ = std::clamp<std::int64_t>(
           request_.access.file.position_of(verdict.end_of_file) - request_.access.begin, 0, bytes_);
   }
   std::int64_t bytes = 0;
   for (const auto& rank : pattern_->ranks) bytes += rank.bytes;
   if (candidate_ >= 0) {
-    if (verdict.error != 0 || bytes == 0) file_.selector().abandon(signature_, candidate_);
-    else file_.selector().record(signature_, candidate_, static_cast<double>(verdict.elapsed_ns) * 1e-9, bytes);
+    if (verdict.error != 0 || bytes == 0)
+      file_.selector().abandon(signature_, candidate_);
+    else
+      file_.selector().record(signature_, candidate_,
+                              static_cast<double>(verdict.elapsed_ns) * 1e-9, bytes);
   }
   finish(verdict.error);
   return true;
@@ -304,7 +341,9 @@ void Call::witness() {
   record.file = file_.facts().path;
   record.call = static_cast<std::int64_t>(number_);
   record.operation = request_.name;
-  record.strategy = row_ >= 0 ? std::string_view(file_.strategies().rows()[static_cast<std::size_t>(row_)].name) : "";
+  record.strategy =
+      row_ >= 0 ? std::string_view(file_.strategies().rows()[static_cast<std::size_t>(row_)].name)
+                : "";
   record.phase = candidate_ >= 0 ? select::phase_name(phase_) : "fixed";
   record.reason = reason_;
   record.signature = signature_;
@@ -319,7 +358,8 @@ void Call::witness() {
   record.seconds.exchange = static_cast<double>(traffic.exchange_ns) * 1e-9;
   record.seconds.storage = static_cast<double>(traffic.storage_ns) * 1e-9;
   if (executed_ns_ > 0)
-    record.seconds.wait = std::max(0.0, seconds(planned_ns_, now) - record.seconds.exchange - record.seconds.storage);
+    record.seconds.wait =
+        std::max(0.0, seconds(planned_ns_, now) - record.seconds.exchange - record.seconds.storage);
   record.bytes_inside = traffic.bytes_in_node;
   record.bytes_between = traffic.bytes_between_nodes;
   record.cycles = traffic.cycles;
@@ -334,7 +374,8 @@ void Call::witness() {
   record.error_class = error_;
   timespec wall{};
   clock_gettime(CLOCK_REALTIME, &wall);
-  record.start_s = static_cast<double>(wall.tv_sec) + static_cast<double>(wall.tv_nsec) * 1e-9 - record.seconds.total;
+  record.start_s = static_cast<double>(wall.tv_sec) + static_cast<double>(wall.tv_nsec) * 1e-9 -
+                   record.seconds.total;
   file_.witness().add(record);
 }
 

@@ -36,7 +36,8 @@ class Call {
   /// Advances as far as possible without waiting; true if anything happened.
   bool poll();
   bool done() const { return state_ == State::done; }
-  /// The plan is the host MPI's own collective: whoever waits must make that call and then say how it went.
+  /// The plan is the host MPI's own collective: whoever waits must make that call and then say how
+  /// it went.
   bool wants_host() const { return state_ == State::host; }
   void host_finished(int error_class, std::int64_t bytes);
 
@@ -74,8 +75,8 @@ class Call {
   std::uint64_t number_ = 0;
   std::optional<Opening> opening_;
   std::optional<Closing> closing_;
-  std::shared_ptr<PlanEntry> pattern_;      ///< everyone's request, at the place it was first seen
-  std::vector<RankSummary> shifted_;        ///< everyone's request, here; empty if it is in place
+  std::shared_ptr<PlanEntry> pattern_;  ///< everyone's request, at the place it was first seen
+  std::vector<RankSummary> shifted_;    ///< everyone's request, here; empty if it is in place
   std::shared_ptr<const Plan> plan_;
   std::optional<Context> context_;
   Tasks tasks_;

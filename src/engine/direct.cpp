@@ -16,14 +16,16 @@ class Turn {
  public:
   explicit Turn(Context& context) : c_(context) {
     if (c_.plan.concurrent == 0 || predecessor() < 0 || local(predecessor())) return;
-    check(PMPI_Irecv(nullptr, 0, MPI_BYTE, predecessor(), token_tag, c_.room.comm.get(), &receive_));
+    check(
+        PMPI_Irecv(nullptr, 0, MPI_BYTE, predecessor(), token_tag, c_.room.comm.get(), &receive_));
     waiting_ = true;
   }
 
   bool mine() {
     if (c_.plan.concurrent == 0 || predecessor() < 0) return true;
     if (local(predecessor()))
-      return c_.arena().token(c_.hood.local_of(predecessor())).load(std::memory_order_acquire) > c_.call;
+      return c_.arena().token(c_.hood.local_of(predecessor())).load(std::memory_order_acquire) >
+             c_.call;
     if (waiting_) {
       int arrived = 0;
       check(REAL(Test)(&receive_, &arrived, MPI_STATUS_IGNORE));
@@ -36,8 +38,10 @@ class Turn {
     if (c_.plan.concurrent == 0) return;
     c_.arena().token(c_.hood.local()).store(c_.call + 1, std::memory_order_release);
     if (successor() >= c_.hood.topology().ranks()) return;
-    if (local(successor())) ring(c_.arena().bell(c_.hood.local_of(successor())));
-    else check(PMPI_Isend(nullptr, 0, MPI_BYTE, successor(), token_tag, c_.room.comm.get(), &send_));
+    if (local(successor()))
+      ring(c_.arena().bell(c_.hood.local_of(successor())));
+    else
+      check(PMPI_Isend(nullptr, 0, MPI_BYTE, successor(), token_tag, c_.room.comm.get(), &send_));
     sending_ = send_ != MPI_REQUEST_NULL;
   }
 
@@ -75,12 +79,14 @@ class Direct final : public Task {
         if (!turn_.mine()) return false;
         phase_ = Phase::moving;
         return true;
-      case Phase::moving: return move();
+      case Phase::moving:
+        return move();
       case Phase::leaving:
         if (!turn_.passed()) return false;
         phase_ = Phase::done;
         return true;
-      case Phase::done: return false;
+      case Phase::done:
+        return false;
     }
     return false;
   }
@@ -161,6 +167,8 @@ class Direct final : public Task {
 
 }  // namespace
 
-void add_direct(Context& context, Tasks& tasks) { tasks.push_back(std::make_unique<Direct>(context)); }
+void add_direct(Context& context, Tasks& tasks) {
+  tasks.push_back(std::make_unique<Direct>(context));
+}
 
 }  // namespace choir

@@ -5,7 +5,8 @@
 
 namespace choir {
 
-/// Individual transfers; under a plan with `concurrent` > 0, at most that many ranks are in storage at a time.
+/// Individual transfers; under a plan with `concurrent` > 0, at most that many ranks are in storage
+/// at a time.
 void add_direct(Context& context, Tasks& tasks);
 
 }  // namespace choir

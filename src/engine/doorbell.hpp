@@ -1,8 +1,9 @@
 // doorbell.hpp: waiting for a neighbour without burning the core it needs.
 //
-// Every rank of a node has a bell in shared memory. Whoever changes something a rank may be waiting for rings
-// its bell; a waiter looks a while, then sleeps in the kernel until the bell rings. Nothing is lost between
-// looking and sleeping: the bell's number is read before looking, and sleeping ends at once if it has changed.
+// Every rank of a node has a bell in shared memory. Whoever changes something a rank may be waiting
+// for rings its bell; a waiter looks a while, then sleeps in the kernel until the bell rings.
+// Nothing is lost between looking and sleeping: the bell's number is read before looking, and
+// sleeping ends at once if it has changed.
 #pragma once
 
 #include <atomic>

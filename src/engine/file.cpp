@@ -58,9 +58,10 @@ Parameters parameters_from(const Settings& s, const FileFacts& facts) {
 
 std::string suffix_of(const Parameters& p) {
   std::ostringstream text;
-  text << '/' << p.aggregators_per_node << '/' << p.aggregators << '/' << p.aggregators_per_server << '/'
-       << p.cycle_bytes << '/' << p.scaling << '/' << p.most_cycle_bytes << '/' << p.group_size << '/'
-       << p.writers_per_group << '/' << p.concurrent << '/' << p.stripe_unit << '/' << p.stripe_servers;
+  text << '/' << p.aggregators_per_node << '/' << p.aggregators << '/' << p.aggregators_per_server
+       << '/' << p.cycle_bytes << '/' << p.scaling << '/' << p.most_cycle_bytes << '/'
+       << p.group_size << '/' << p.writers_per_group << '/' << p.concurrent << '/' << p.stripe_unit
+       << '/' << p.stripe_servers;
   return text.str();
 }
 
@@ -78,32 +79,43 @@ const std::string& value_or(const std::map<std::string, std::string>& table, con
   return found == table.end() ? fallback : found->second;
 }
 
-void add_custom(StrategyTable& table, const std::string& name, const std::map<std::string, std::string>& fields) {
-  const auto recipe =
-      parse_recipe(value_or(fields, "partition", "even"), value_or(fields, "aggregators", "per_node"),
-                   value_or(fields, "cycles", "by_offset"), value_or(fields, "requests", "list"),
-                   value_or(fields, "node_first", "0") == "1");
+void add_custom(StrategyTable& table, const std::string& name,
+                const std::map<std::string, std::string>& fields) {
+  const auto recipe = parse_recipe(
+      value_or(fields, "partition", "even"), value_or(fields, "aggregators", "per_node"),
+      value_or(fields, "cycles", "by_offset"), value_or(fields, "requests", "list"),
+      value_or(fields, "node_first", "0") == "1");
   table.add(strategy_from(name, "from the configuration", recipe));
 }
 
 }  // namespace
 
 void warn(const std::string& text) {
-  if (std::getenv("CHOIR_QUIET") == nullptr) std::fprintf(stderr, "choir: warning: %s\n", text.c_str());
+  if (std::getenv("CHOIR_QUIET") == nullptr)
+    std::fprintf(stderr, "choir: warning: %s\n", text.c_str());
 }
 
 int error_class_of(int errno_value) {
   switch (errno_value) {
-    case 0: return MPI_SUCCESS;
-    case ENOSPC: return MPI_ERR_NO_SPACE;
-    case EDQUOT: return MPI_ERR_QUOTA;
-    case EROFS: return MPI_ERR_READ_ONLY;
+    case 0:
+      return MPI_SUCCESS;
+    case ENOSPC:
+      return MPI_ERR_NO_SPACE;
+    case EDQUOT:
+      return MPI_ERR_QUOTA;
+    case EROFS:
+      return MPI_ERR_READ_ONLY;
     case EACCES:
-    case EPERM: return MPI_ERR_ACCESS;
-    case ENOENT: return MPI_ERR_NO_SUCH_FILE;
-    case EBADF: return MPI_ERR_AMODE;
-    case ENOMEM: return MPI_ERR_NO_MEM;
-    default: return MPI_ERR_IO;
+    case EPERM:
+      return MPI_ERR_ACCESS;
+    case ENOENT:
+      return MPI_ERR_NO_SUCH_FILE;
+    case EBADF:
+      return MPI_ERR_AMODE;
+    case ENOMEM:
+      return MPI_ERR_NO_MEM;
+    default:
+      return MPI_ERR_IO;
   }
 }
 
@@ -123,7 +135,8 @@ File::File(std::shared_ptr<Neighbourhood> hood, FileFacts facts, Settings settin
   selector_ = select::Selector(policy);
   seed_selector();
   witness_ = std::make_unique<Witness>(settings_.stats, settings_.trace);
-  // One node has no metadata server to overload, and a file deleted while open stays usable, as it does natively.
+  // One node has no metadata server to overload, and a file deleted while open stays usable, as it
+  // does natively.
   if (hood_->one_node()) open_descriptor();
 }
 
@@ -138,8 +151,10 @@ File::~File() {
 
 void File::change_settings(const Settings& settings) {
   settings_ = settings;
-  settings_.cycle_buffer_bytes = std::min(settings_.cycle_buffer_bytes, room_->arena->shape().capacity);
-  settings_.cycle_buffer_max_bytes = std::min(settings_.cycle_buffer_max_bytes, room_->arena->shape().capacity);
+  settings_.cycle_buffer_bytes =
+      std::min(settings_.cycle_buffer_bytes, room_->arena->shape().capacity);
+  settings_.cycle_buffer_max_bytes =
+      std::min(settings_.cycle_buffer_max_bytes, room_->arena->shape().capacity);
   parameters_ = parameters_from(settings_, facts_);
   plan_suffix_ = suffix_of(parameters_);
   table_ = StrategyTable();
@@ -165,17 +180,21 @@ void File::resolve_strategies() {
   const auto row_of = [&](const std::string& name) -> std::optional<int> {
     if (name.empty() || name == "auto") return std::nullopt;
     const auto row = table_.find(name);
-    if (!row) tell("strategy \"" + name + "\": there is no such strategy (see choir info); using auto");
+    if (!row)
+      tell("strategy \"" + name + "\": there is no such strategy (see choir info); using auto");
     return row;
   };
   const auto both = row_of(settings_.strategy);
   fixed_read_ = settings_.read_strategy.empty() ? both : row_of(settings_.read_strategy);
   fixed_write_ = settings_.write_strategy.empty() ? both : row_of(settings_.write_strategy);
   for (const auto& name : split(settings_.candidates))
-    if (const auto row = table_.find(name)) candidates_.push_back(*row);
-    else tell("candidates: there is no strategy \"" + name + "\"");
+    if (const auto row = table_.find(name))
+      candidates_.push_back(*row);
+    else
+      tell("candidates: there is no strategy \"" + name + "\"");
   if (candidates_.empty())
-    for (std::size_t row = 0; row < table_.rows().size(); ++row) candidates_.push_back(static_cast<int>(row));
+    for (std::size_t row = 0; row < table_.rows().size(); ++row)
+      candidates_.push_back(static_cast<int>(row));
 }
 
 std::optional<int> File::fixed_row(Operation operation) const {
@@ -185,7 +204,8 @@ std::optional<int> File::fixed_row(Operation operation) const {
 void File::seed_selector() {
   auto& learned = hood_->learned();
   learned.load(*hood_, *room_, settings_.memory);
-  for (const auto& [signature, remembered] : learned.of(facts_.file_system)) selector_.seed(signature, remembered);
+  for (const auto& [signature, remembered] : learned.of(facts_.file_system))
+    selector_.seed(signature, remembered);
 }
 
 std::shared_ptr<Call> File::start(CallRequest request) {

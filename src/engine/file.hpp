@@ -1,7 +1,8 @@
-// file.hpp: an open file as the engine sees it: where its ranks meet, what is set, which calls are under way.
+// file.hpp: an open file as the engine sees it: where its ranks meet, what is set, which calls are
+// under way.
 //
-// Calls on one file are carried out in the order they were made, which MPI guarantees to be the same on all ranks.
-// Thread safe: a progress thread may poll while the program waits.
+// Calls on one file are carried out in the order they were made, which MPI guarantees to be the
+// same on all ranks. Thread safe: a progress thread may poll while the program waits.
 #pragma once
 
 #include <deque>
@@ -84,7 +85,8 @@ class File final : public FileAccess {
   std::set<std::uint64_t> signatures_;
   std::unique_ptr<Witness> witness_;
 
-  std::mutex incoming_mutex_;  ///< held for a moment only: starting a call never waits for one that runs
+  std::mutex
+      incoming_mutex_;  ///< held for a moment only: starting a call never waits for one that runs
   std::deque<std::shared_ptr<Call>> incoming_;
   std::mutex mutex_;  ///< held while calls advance
   std::deque<std::shared_ptr<Call>> calls_;

@@ -16,7 +16,8 @@ constexpr int most_in_flight = 2;
 
 class LocalLane final : public Task {
  public:
-  LocalLane(Context& context, std::size_t aggregator, int seat, int owner_local, bool marks, Extent windows)
+  LocalLane(Context& context, std::size_t aggregator, int seat, int owner_local, bool marks,
+            Extent windows)
       : c_(context),
         aggregator_(aggregator),
         seat_(seat),
@@ -50,7 +51,8 @@ class LocalLane final : public Task {
 
   void count(std::atomic<std::uint32_t>& counter, const SeatBuffer& control) {
     const auto expected = control.expected.load(std::memory_order_relaxed);
-    if (counter.fetch_add(1, std::memory_order_acq_rel) + 1 == expected && owner_ != c_.hood.local())
+    if (counter.fetch_add(1, std::memory_order_acq_rel) + 1 == expected &&
+        owner_ != c_.hood.local())
       ring(c_.arena().bell(owner_));
   }
 
@@ -73,8 +75,10 @@ class LocalLane final : public Task {
     const auto started = now_ns();
     auto& control = c_.arena().control(seat_, b);
     const auto w = window(next_copy_);
-    if (writing) place(w, b);
-    else take(w, b, control.end_of_file.load(std::memory_order_relaxed));
+    if (writing)
+      place(w, b);
+    else
+      take(w, b, control.end_of_file.load(std::memory_order_relaxed));
     ++next_copy_;
     count(control.arrived, control);
     c_.traffic.exchange_ns += now_ns() - started;
@@ -83,19 +87,22 @@ class LocalLane final : public Task {
 
   void place(const Run& w, int b) {
     Coverage coverage(c_.arena().coverage(seat_, b), w.bytes(), c_.grain);
-    visit_blocks(c_.access, w, c_.arena().data(seat_, b), [&](Extent part, char* base, std::int64_t) {
-      copy_window(Direction::to_window, c_.access, part.begin, part.end, c_.memory, base);
-      c_.traffic.bytes_in_node += part.size();
-    });
+    visit_blocks(
+        c_.access, w, c_.arena().data(seat_, b), [&](Extent part, char* base, std::int64_t) {
+          copy_window(Direction::to_window, c_.access, part.begin, part.end, c_.memory, base);
+          c_.traffic.bytes_in_node += part.size();
+        });
     mark_window(coverage, c_.access, w);
   }
 
   void take(const Run& w, int b, std::int64_t end_of_file) {
-    visit_blocks(c_.access, w, c_.arena().data(seat_, b), [&](Extent part, char* base, std::int64_t) {
-      if (end_of_file != no_end_of_file) part.end = std::min(part.end, c_.access.file.position_of(end_of_file));
-      copy_window(Direction::from_window, c_.access, part.begin, part.end, c_.memory, base);
-      c_.traffic.bytes_in_node += part.size();
-    });
+    visit_blocks(
+        c_.access, w, c_.arena().data(seat_, b), [&](Extent part, char* base, std::int64_t) {
+          if (end_of_file != no_end_of_file)
+            part.end = std::min(part.end, c_.access.file.position_of(end_of_file));
+          copy_window(Direction::from_window, c_.access, part.begin, part.end, c_.memory, base);
+          c_.traffic.bytes_in_node += part.size();
+        });
   }
 
   Context& c_;
@@ -130,8 +137,9 @@ class RemoteLane final : public Task {
   }
 
   bool done() const override {
-    return next_ >= last_ &&
-           std::none_of(flights_.begin(), flights_.end(), [](const Flight& f) { return f.out.busy() || f.waiting; });
+    return next_ >= last_ && std::none_of(flights_.begin(), flights_.end(), [](const Flight& f) {
+             return f.out.busy() || f.waiting;
+           });
   }
 
   bool poll() override {
@@ -164,19 +172,25 @@ class RemoteLane final : public Task {
     const auto& domain = c_.plan.aggregators[aggregator_].domain;
     flight.parcel = parcel_of(c_, window_of(domain, c_.plan.cycle_bytes, next_++));
     const bool writing = c_.operation == Operation::write;
-    auto packet = begin_packet(flight.parcel.runs, writing ? flight.parcel.bytes : 0, no_end_of_file, flight.slot);
-    c_.traffic.metadata_bytes += packet_header(packet).description + static_cast<std::int64_t>(sizeof(PacketHeader));
-    if (writing) pack(flight.parcel, packet_data(packet));
-    else if (flight.parcel.bytes > 0) expect_reply(flight);
+    auto packet = begin_packet(flight.parcel.runs, writing ? flight.parcel.bytes : 0,
+                               no_end_of_file, flight.slot);
+    c_.traffic.metadata_bytes +=
+        packet_header(packet).description + static_cast<std::int64_t>(sizeof(PacketHeader));
+    if (writing)
+      pack(flight.parcel, packet_data(packet));
+    else if (flight.parcel.bytes > 0)
+      expect_reply(flight);
     flight.out.send(std::move(packet), peer(), contribution_tag(aggregator_), c_.room.comm.get());
-    if (writing) c_.traffic.bytes_between_nodes += flight.parcel.bytes;  // of a read, the aggregator counts
+    if (writing)
+      c_.traffic.bytes_between_nodes += flight.parcel.bytes;  // of a read, the aggregator counts
     ++c_.traffic.messages_between_nodes;
     c_.traffic.exchange_ns += now_ns() - started;
   }
 
   void pack(const Parcel& parcel, char* data) {
     for (const auto& part : parcel.parts) {
-      copy_packed(Direction::to_window, c_.memory, part.begin - c_.access.begin, part.end - c_.access.begin, data);
+      copy_packed(Direction::to_window, c_.memory, part.begin - c_.access.begin,
+                  part.end - c_.access.begin, data);
       data += part.size();
     }
   }
@@ -195,11 +209,13 @@ class RemoteLane final : public Task {
     if (arrived == 0) return false;
     flight.waiting = false;
     const auto end_of_file = packet_header(flight.reply).end_of_file;
-    const auto limit = end_of_file == no_end_of_file ? c_.access.end : c_.access.file.position_of(end_of_file);
+    const auto limit =
+        end_of_file == no_end_of_file ? c_.access.end : c_.access.file.position_of(end_of_file);
     char* data = packet_data(flight.reply);
     for (const auto& part : flight.parcel.parts) {
       const auto end = std::max(part.begin, std::min(part.end, limit));
-      copy_packed(Direction::from_window, c_.memory, part.begin - c_.access.begin, end - c_.access.begin, data);
+      copy_packed(Direction::from_window, c_.memory, part.begin - c_.access.begin,
+                  end - c_.access.begin, data);
       data += part.size();
     }
     return true;
@@ -224,13 +240,13 @@ void add_lanes(Context& c, Tasks& tasks) {
     if (windows.empty()) continue;
     const bool local = topology.node_of(aggregator.rank) == c.hood.node();
     if (local) {
-      tasks.push_back(std::make_unique<LocalLane>(c, a, aggregator.seat, c.hood.local_of(aggregator.rank), c.marks,
-                                                  windows));
+      tasks.push_back(std::make_unique<LocalLane>(
+          c, a, aggregator.seat, c.hood.local_of(aggregator.rank), c.marks, windows));
     } else if (!c.plan.relay_of_node.empty()) {
       const auto& relay = c.plan.relay_of_node[static_cast<std::size_t>(c.hood.node())];
       const bool marks = c.operation == Operation::read;
-      tasks.push_back(
-          std::make_unique<LocalLane>(c, a, relay.seat, c.hood.local_of(relay.rank), marks, windows));
+      tasks.push_back(std::make_unique<LocalLane>(c, a, relay.seat, c.hood.local_of(relay.rank),
+                                                  marks, windows));
     } else {
       tasks.push_back(std::make_unique<RemoteLane>(c, a, windows));
     }

@@ -1,7 +1,8 @@
-// lane.hpp: a rank's way to one aggregator: its bytes go window by window into (or out of) the cycle buffers.
+// lane.hpp: a rank's way to one aggregator: its bytes go window by window into (or out of) the
+// cycle buffers.
 //
-// A local lane places bytes at their final position in shared memory; a remote lane sends packets. Through a
-// relay, a lane is local to the relay's cycle buffer.
+// A local lane places bytes at their final position in shared memory; a remote lane sends packets.
+// Through a relay, a lane is local to the relay's cycle buffer.
 #pragma once
 
 #include "engine/task.hpp"

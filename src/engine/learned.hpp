@@ -1,7 +1,8 @@
-// learned.hpp: which strategy won for which signature, kept between the files of a communicator and between runs.
+// learned.hpp: which strategy won for which signature, kept between the files of a communicator and
+// between runs.
 //
-// Rank 0 reads the user's memory file once and broadcasts what fits this job, so that all ranks start from the same
-// knowledge; at close it adds what was found.
+// Rank 0 reads the user's memory file once and broadcasts what fits this job, so that all ranks
+// start from the same knowledge; at close it adds what was found.
 #pragma once
 
 #include <map>
@@ -22,7 +23,8 @@ class Learned {
   void load(const Neighbourhood& hood, Room& room, const std::string& setting);
   const BySignature& of(const std::string& file_system) { return known_[file_system]; }
   /// Local, and the same on every rank.
-  void remember(const std::string& file_system, std::uint64_t signature, const select::Remembered& result);
+  void remember(const std::string& file_system, std::uint64_t signature,
+                const select::Remembered& result);
   /// Rank 0 writes what is new.
   void store(const Neighbourhood& hood, const std::string& setting);
 

@@ -25,7 +25,8 @@ struct sigaction previous_action;
 
 void handle_bus_error(int signal, siginfo_t* info, void* context) {
   const auto* address = static_cast<const char*>(info->si_addr);
-  if (guarded_begin != nullptr && address >= guarded_begin && address < guarded_end) siglongjmp(on_fault, 1);
+  if (guarded_begin != nullptr && address >= guarded_begin && address < guarded_end)
+    siglongjmp(on_fault, 1);
   // Not ours: as if we had never been here.
   if ((previous_action.sa_flags & SA_SIGINFO) != 0 && previous_action.sa_sigaction != nullptr) {
     previous_action.sa_sigaction(signal, info, context);
@@ -54,8 +55,8 @@ bool copy_guarded(const Context& c, Extent part, char* base, Extent mapped, char
   guarded_end = address + mapped.size();
   const bool fine = sigsetjmp(on_fault, 1) == 0;
   if (fine)
-    copy_window(c.operation == Operation::write ? Direction::to_window : Direction::from_window, c.access, part.begin,
-                part.end, c.memory, base);
+    copy_window(c.operation == Operation::write ? Direction::to_window : Direction::from_window,
+                c.access, part.begin, part.end, c.memory, base);
   guarded_begin = nullptr;
   guarded_end = nullptr;
   return fine;
@@ -63,7 +64,8 @@ bool copy_guarded(const Context& c, Extent part, char* base, Extent mapped, char
 
 class Mapped final : public Task {
  public:
-  explicit Mapped(Context& context) : c_(context), next_(context.access.begin), end_(context.access.end) {
+  explicit Mapped(Context& context)
+      : c_(context), next_(context.access.begin), end_(context.access.end) {
     install_handler();
   }
 
@@ -71,9 +73,12 @@ class Mapped final : public Task {
 
   bool poll() override {
     if (finished_) return false;
-    if (!prepared_) prepare();
-    else if (next_ < end_ && c_.error == 0) copy_chunk();
-    else finished_ = true;
+    if (!prepared_)
+      prepare();
+    else if (next_ < end_ && c_.error == 0)
+      copy_chunk();
+    else
+      finished_ = true;
     return true;
   }
 
@@ -85,8 +90,10 @@ class Mapped final : public Task {
     fd_ = c_.file.descriptor(error);
     if (fd_ < 0) return c_.fail(error);
     const auto started = now_ns();
-    if (c_.operation == Operation::write) reserve();
-    else limit_to_file();
+    if (c_.operation == Operation::write)
+      reserve();
+    else
+      limit_to_file();
     c_.traffic.storage_ns += now_ns() - started;
   }
 
@@ -115,8 +122,8 @@ class Mapped final : public Task {
     const auto last = c_.access.file.offset_of(part.end - 1) + 1;
     const Extent mapped{range.begin, last};
     const int protection = c_.operation == Operation::write ? PROT_READ | PROT_WRITE : PROT_READ;
-    void* address = mmap(nullptr, static_cast<std::size_t>(mapped.size()), protection, MAP_SHARED | MAP_POPULATE, fd_,
-                         mapped.begin);
+    void* address = mmap(nullptr, static_cast<std::size_t>(mapped.size()), protection,
+                         MAP_SHARED | MAP_POPULATE, fd_, mapped.begin);
     if (address == MAP_FAILED) return c_.fail(errno);
     auto* const base = static_cast<char*>(address) - mapped.begin;
     if (!copy_guarded(c_, part, base, mapped, static_cast<char*>(address))) c_.fail(EIO);
@@ -135,6 +142,8 @@ class Mapped final : public Task {
 
 }  // namespace
 
-void add_mapped(Context& context, Tasks& tasks) { tasks.push_back(std::make_unique<Mapped>(context)); }
+void add_mapped(Context& context, Tasks& tasks) {
+  tasks.push_back(std::make_unique<Mapped>(context));
+}
 
 }  // namespace choir

@@ -1,7 +1,8 @@
 // mapped.hpp: ranks store straight into a shared mapping of a local file.
 //
-// Storing into a mapping has no error to return: a full disk or a file cut short by others is a SIGBUS. So the range
-// is reserved before the first store, and a SIGBUS that still comes from inside our mapping is caught and becomes an error.
+// Storing into a mapping has no error to return: a full disk or a file cut short by others is a
+// SIGBUS. So the range is reserved before the first store, and a SIGBUS that still comes from
+// inside our mapping is caught and becomes an error.
 #pragma once
 
 #include "engine/task.hpp"

@@ -24,7 +24,8 @@ Count count_of(std::size_t bytes) {
     check(PMPI_Type_commit(&type));
     return type;
   }();
-  if (bytes <= static_cast<std::size_t>(std::numeric_limits<int>::max())) return {static_cast<int>(bytes), MPI_BYTE};
+  if (bytes <= static_cast<std::size_t>(std::numeric_limits<int>::max()))
+    return {static_cast<int>(bytes), MPI_BYTE};
   return {static_cast<int>(bytes / unit), pages};
 }
 
@@ -45,8 +46,10 @@ std::vector<char> begin_packet(const Runs& runs, std::int64_t data_bytes, std::i
                                std::int64_t answer_slot) {
   Bytes description;
   encode(runs, description);
-  const PacketHeader header{static_cast<std::int64_t>(description.size()), end_of_file, answer_slot};
-  std::vector<char> packet(sizeof header + description.size() + static_cast<std::size_t>(data_bytes));
+  const PacketHeader header{static_cast<std::int64_t>(description.size()), end_of_file,
+                            answer_slot};
+  std::vector<char> packet(sizeof header + description.size() +
+                           static_cast<std::size_t>(data_bytes));
   std::memcpy(packet.data(), &header, sizeof header);
   std::memcpy(packet.data() + sizeof header, description.data(), description.size());
   return packet;
@@ -64,7 +67,8 @@ char* packet_data(std::vector<char>& packet) {
 
 std::optional<Runs> packet_runs(const std::vector<char>& packet) {
   const auto header = packet_header(packet);
-  if (packet.size() < sizeof header + static_cast<std::size_t>(header.description)) return std::nullopt;
+  if (packet.size() < sizeof header + static_cast<std::size_t>(header.description))
+    return std::nullopt;
   return decode(reinterpret_cast<const unsigned char*>(packet.data()) + sizeof header,
                 static_cast<std::size_t>(header.description));
 }

@@ -1,7 +1,7 @@
 // packet.hpp: what travels between ranks that share no memory: which bytes, and the bytes.
 //
-// A packet is {size of the description, end of file, slot of the answer}, the description (runs in window or file coordinates,
-// encoded), and the packed data.
+// A packet is {size of the description, end of file, slot of the answer}, the description (runs in
+// window or file coordinates, encoded), and the packed data.
 #pragma once
 
 #include <mpi.h>
@@ -31,7 +31,8 @@ std::int64_t total_bytes(const Runs& runs);
 /// A message on its way out; its bytes live here until it has left.
 class Outgoing {
  public:
-  /// Waits for its receiver (synchronous mode), so that no more than the senders keep can pile up there.
+  /// Waits for its receiver (synchronous mode), so that no more than the senders keep can pile up
+  /// there.
   void send(std::vector<char> bytes, int to, int tag, MPI_Comm comm);
   bool busy() const { return busy_; }
   bool poll();  ///< true once it has left

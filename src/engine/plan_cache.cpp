@@ -21,7 +21,8 @@ std::shared_ptr<PlanEntry> PlanCache::find(const Access& access) {
   const auto fits = [&](const std::shared_ptr<PlanEntry>& entry) {
     if (entry->bytes != access.bytes()) return false;
     if (access.bytes() == 0) return true;
-    return entry->begin_in_tile == begin && entry->tile && same_tile(*entry->tile, *access.file.tile);
+    return entry->begin_in_tile == begin && entry->tile &&
+           same_tile(*entry->tile, *access.file.tile);
   };
   const auto found = std::find_if(entries_.begin(), entries_.end(), fits);
   return found == entries_.end() ? nullptr : *found;
@@ -29,8 +30,8 @@ std::shared_ptr<PlanEntry> PlanCache::find(const Access& access) {
 
 std::shared_ptr<PlanEntry> PlanCache::find(std::uint64_t key) {
   const std::lock_guard lock(mutex_);
-  const auto found =
-      std::find_if(entries_.begin(), entries_.end(), [&](const auto& entry) { return entry->key == key; });
+  const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const auto& entry) { return entry->key == key; });
   if (found == entries_.end()) return nullptr;
   entries_.splice(entries_.begin(), entries_, found);
   return entries_.front();

@@ -1,8 +1,9 @@
 // plan_cache.hpp: plans of earlier calls, found again by their relative pattern.
 //
-// A checkpoint loop moves the file position only, and a new checkpoint file has the old one's shape: both find
-// the plan of the call before. An entry is used only if every rank's own pattern compares equal in full and all
-// ranks name the same entry and the same shift. Bounded in bytes; the least recently used entry goes first.
+// A checkpoint loop moves the file position only, and a new checkpoint file has the old one's
+// shape: both find the plan of the call before. An entry is used only if every rank's own pattern
+// compares equal in full and all ranks name the same entry and the same shift. Bounded in bytes;
+// the least recently used entry goes first.
 #pragma once
 
 #include <cstdint>

@@ -12,14 +12,16 @@
 namespace choir {
 namespace {
 
-/// Looks without effect before a waiter sleeps: about the time a neighbour needs for a small window.
+/// Looks without effect before a waiter sleeps: about the time a neighbour needs for a small
+/// window.
 constexpr int looks_alone = 2000;
 constexpr int looks_crowded = 20;
 constexpr double long_sleep_s = 1e-3;
 /// With messages on their way, only polling MPI finds them.
 constexpr double short_sleep_s = 50e-6;
 
-/// A program's own messages need MPI's attention while it waits here, as they would get it in the host's collective.
+/// A program's own messages need MPI's attention while it waits here, as they would get it in the
+/// host's collective.
 void attend_to_messages(File& file) {
   int found = 0;
   PMPI_Iprobe(MPI_ANY_SOURCE, token_tag, file.room().comm.get(), &found, MPI_STATUS_IGNORE);
@@ -50,7 +52,8 @@ Progress& Progress::instance() {
 }
 
 Progress::State& Progress::state() const {
-  static auto* const state = new State;  // outlives every thread, whatever order the program ends in
+  static auto* const state =
+      new State;  // outlives every thread, whatever order the program ends in
   return *state;
 }
 
@@ -63,7 +66,8 @@ void Progress::remove(File* file) {
   auto& s = state();
   std::unique_lock lock(s.mutex);
   std::erase(s.files, file);
-  s.unpinned.wait(lock, [&] { return std::find(s.pinned.begin(), s.pinned.end(), file) == s.pinned.end(); });
+  s.unpinned.wait(
+      lock, [&] { return std::find(s.pinned.begin(), s.pinned.end(), file) == s.pinned.end(); });
 }
 
 /// Advances the files `wanted` selects, each pinned meanwhile so that it cannot be closed.
@@ -110,8 +114,10 @@ void Progress::wait(const std::function<bool()>& done, File* file) {
     }
     if (done()) return;
     if (++looks < (crowded ? looks_crowded : looks_alone)) {
-      if (crowded) sched_yield();
-      else __builtin_ia32_pause();
+      if (crowded)
+        sched_yield();
+      else
+        __builtin_ia32_pause();
       continue;
     }
     std::size_t open_files = 0;
@@ -176,8 +182,10 @@ void Progress::run() {
     }
     Bell& bell = first->room().arena->bell(first->hood().local());
     seen = bell.rung.load(std::memory_order_seq_cst);
-    if (poll_files(ours)) ring(bell);  // the program may be asleep on it
-    else sleep_on(bell, seen, needs_mpi(*first) || open_files > 1 ? 200e-6 : 2e-3);
+    if (poll_files(ours))
+      ring(bell);  // the program may be asleep on it
+    else
+      sleep_on(bell, seen, needs_mpi(*first) || open_files > 1 ? 200e-6 : 2e-3);
     const std::lock_guard lock(s.mutex);
     s.pinned.erase(std::find(s.pinned.begin(), s.pinned.end(), first));
     s.unpinned.notify_all();

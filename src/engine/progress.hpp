@@ -1,8 +1,9 @@
 // progress.hpp: who advances the calls under way.
 //
-// Every waiting or testing MPI call that choir sees advances all open files. Besides, a progress thread can: always
-// on one node (shared memory and storage need no MPI), and across nodes where the MPI runs thread-multiple. The
-// thread sleeps while nothing is under way, and on a bell while its calls wait for others.
+// Every waiting or testing MPI call that choir sees advances all open files. Besides, a progress
+// thread can: always on one node (shared memory and storage need no MPI), and across nodes where
+// the MPI runs thread-multiple. The thread sleeps while nothing is under way, and on a bell while
+// its calls wait for others.
 #pragma once
 
 #include <atomic>

@@ -80,7 +80,8 @@ Neighbourhood::Neighbourhood(MPI_Comm user, int ranks_per_node)
   local_of_.resize(node_of.size());
   for (int node = 0; node < topology_.nodes(); ++node) {
     int next = 0;
-    for (const int rank : topology_.ranks_of(node)) local_of_[static_cast<std::size_t>(rank)] = next++;
+    for (const int rank : topology_.ranks_of(node))
+      local_of_[static_cast<std::size_t>(rank)] = next++;
   }
 }
 
@@ -101,7 +102,8 @@ void Neighbourhood::release_predefined() {
   for (const MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
     void* kept = nullptr;
     int found = 0;
-    if (PMPI_Comm_get_attr(comm, neighbourhood_keyval(), &kept, &found) == MPI_SUCCESS && found != 0)
+    if (PMPI_Comm_get_attr(comm, neighbourhood_keyval(), &kept, &found) == MPI_SUCCESS &&
+        found != 0)
       PMPI_Comm_delete_attr(comm, neighbourhood_keyval());
   }
 }
@@ -117,8 +119,8 @@ std::unique_ptr<Room> Neighbourhood::take_room(int seats, std::int64_t capacity)
   auto room = std::make_unique<Room>();
   int have = 1, all = 0;
   try {
-    room->arena =
-        std::make_unique<Arena>(node_comm_.get(), ArenaShape{local_ranks(), topology_.ranks(), seats, capacity});
+    room->arena = std::make_unique<Arena>(
+        node_comm_.get(), ArenaShape{local_ranks(), topology_.ranks(), seats, capacity});
   } catch (const MpiError&) {
     have = 0;
   }

@@ -1,8 +1,9 @@
-// room.hpp: where the ranks of an open file meet: their own communicators, topology and shared memory.
+// room.hpp: where the ranks of an open file meet: their own communicators, topology and shared
+// memory.
 //
-// A Neighbourhood is kept with the program's communicator (an attribute), so that opening many files on one
-// communicator finds out who shares a node once. Rooms are pooled there: an arena and a private communicator
-// outlive the file they served.
+// A Neighbourhood is kept with the program's communicator (an attribute), so that opening many
+// files on one communicator finds out who shares a node once. Rooms are pooled there: an arena and
+// a private communicator outlive the file they served.
 #pragma once
 
 #include <mpi.h>
@@ -19,7 +20,8 @@
 
 namespace choir {
 
-/// Requests and ranks choir uses for one open file. Calls on one file are carried out one after the other.
+/// Requests and ranks choir uses for one open file. Calls on one file are carried out one after the
+/// other.
 struct Room {
   Comm comm;     ///< all ranks, nobody else's traffic
   Comm leaders;  ///< first rank of each node; null elsewhere
@@ -30,7 +32,8 @@ struct Room {
 
 class Neighbourhood {
  public:
-  /// Collective over `user`. `ranks_per_node` > 0 splits nodes into imaginary ones of that many ranks.
+  /// Collective over `user`. `ranks_per_node` > 0 splits nodes into imaginary ones of that many
+  /// ranks.
   static std::shared_ptr<Neighbourhood> of(MPI_Comm user, int ranks_per_node);
   /// Before MPI_Finalize: lets go of what is kept with MPI_COMM_WORLD and MPI_COMM_SELF.
   static void release_predefined();
@@ -50,7 +53,8 @@ class Neighbourhood {
   /// More ranks than cores: waiting ranks must give way quickly.
   bool crowded() const { return local_ranks() > topology_.cores_per_node(); }
 
-  /// Collective: a room of at least this shape. Throws MpiError on all ranks if there is no memory for it.
+  /// Collective: a room of at least this shape. Throws MpiError on all ranks if there is no memory
+  /// for it.
   std::unique_ptr<Room> take_room(int seats, std::int64_t capacity);
   /// Collective.
   void give_back(std::unique_ptr<Room> room);

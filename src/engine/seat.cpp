@@ -32,7 +32,9 @@ struct Course {
 
   /// Moves `next` on to a window that somebody has bytes in.
   void skip_empty() {
-    const auto meets = [this](const Contributor& c) { return c.windows.begin <= next && next < c.windows.end; };
+    const auto meets = [this](const Contributor& c) {
+      return c.windows.begin <= next && next < c.windows.end;
+    };
     while (next < last && std::none_of(local.begin(), local.end(), meets) &&
            std::none_of(remote.begin(), remote.end(), meets)) {
       auto nearest = last;
@@ -110,20 +112,25 @@ class Seat : public Task {
 
   bool step(Buffer& buffer) {
     switch (buffer.state) {
-      case Buffer::State::free: return begin(buffer);
-      case Buffer::State::open: return gather(buffer);
-      case Buffer::State::moving: return finish_move(buffer);
-      case Buffer::State::full: return serve(buffer);
+      case Buffer::State::free:
+        return begin(buffer);
+      case Buffer::State::open:
+        return gather(buffer);
+      case Buffer::State::moving:
+        return finish_move(buffer);
+      case Buffer::State::full:
+        return serve(buffer);
     }
     return false;
   }
 
-  /// The course with the lowest window number next; all seats and relays follow this one order, so that none can
-  /// wait for another in a circle.
+  /// The course with the lowest window number next; all seats and relays follow this one order, so
+  /// that none can wait for another in a circle.
   Course* next_course() {
     Course* best = nullptr;
     for (auto& course : courses_)
-      if (course.next < course.last && (best == nullptr || course.next < best->next)) best = &course;
+      if (course.next < course.last && (best == nullptr || course.next < best->next))
+        best = &course;
     return best;
   }
 
@@ -137,8 +144,9 @@ class Seat : public Task {
     buffer.number = course->next++;
     const auto& domain = c_.plan.aggregators[buffer.aggregator].domain;
     buffer.window = window_of(domain, c_.plan.cycle_bytes, buffer.number);
-    older_ = buffers_[static_cast<std::size_t>(1 - buffer.index)].state == Buffer::State::free ? buffer.index
-                                                                                             : 1 - buffer.index;
+    older_ = buffers_[static_cast<std::size_t>(1 - buffer.index)].state == Buffer::State::free
+                 ? buffer.index
+                 : 1 - buffer.index;
     invite(buffer, *course);
     course->skip_empty();
     ++c_.traffic.cycles;
@@ -158,7 +166,8 @@ class Seat : public Task {
       }
     for (const auto& one : course.remote)
       if (meets(one)) {
-        buffer.incoming.emplace_back(one.rank, contribution_tag(buffer.aggregator), c_.room.comm.get());
+        buffer.incoming.emplace_back(one.rank, contribution_tag(buffer.aggregator),
+                                     c_.room.comm.get());
         widen(buffer, one.rank);
       }
     if (!c_.plan.relay_of_node.empty()) buffer.wanted = {buffer.window.offset, buffer.window.end()};
@@ -169,7 +178,8 @@ class Seat : public Task {
     shared.end_of_file.store(no_end_of_file, std::memory_order_relaxed);
     if (opens()) {
       coverage(buffer).clear();
-      shared.open.store(ticket(c_.call, buffer.aggregator, buffer.number), std::memory_order_release);
+      shared.open.store(ticket(c_.call, buffer.aggregator, buffer.number),
+                        std::memory_order_release);
       buffer.state = Buffer::State::open;
       ring_contributors(course, buffer);
     } else {
@@ -181,13 +191,15 @@ class Seat : public Task {
 
   void widen(Buffer& buffer, int rank) {
     const auto& summary = c_.ranks[static_cast<std::size_t>(rank)];
-    buffer.wanted.begin = std::min(buffer.wanted.begin, std::max(summary.low, buffer.window.offset));
+    buffer.wanted.begin =
+        std::min(buffer.wanted.begin, std::max(summary.low, buffer.window.offset));
     buffer.wanted.end = std::max(buffer.wanted.end, std::min(summary.high, buffer.window.end()));
   }
 
   void ring_contributors(const Course& course, const Buffer& buffer) {
     for (const auto& one : course.local)
-      if (one.windows.begin <= buffer.number && buffer.number < one.windows.end && one.rank != c_.hood.rank())
+      if (one.windows.begin <= buffer.number && buffer.number < one.windows.end &&
+          one.rank != c_.hood.rank())
         ring(c_.arena().bell(c_.hood.local_of(one.rank)));
   }
 
@@ -227,7 +239,8 @@ class Seat : public Task {
     if (writing()) {
       copy_runs(Direction::to_window, *runs, packet_data(message.bytes()), data(buffer));
     } else {
-      buffer.requests.push_back({message.from(), packet_header(message.bytes()).answer_slot, std::move(*runs)});
+      buffer.requests.push_back(
+          {message.from(), packet_header(message.bytes()).answer_slot, std::move(*runs)});
     }
   }
 
@@ -241,7 +254,8 @@ class Seat : public Task {
     const bool advanced = receive(buffer);
     const auto& shared = control(buffer);
     const auto& counter = writing() ? shared.arrived : shared.marked;
-    if (!buffer.incoming.empty() || counter.load(std::memory_order_acquire) != buffer.expected) return advanced;
+    if (!buffer.incoming.empty() || counter.load(std::memory_order_acquire) != buffer.expected)
+      return advanced;
     if (keeps_order() && follows_open_window(buffer)) return advanced;
     auto marked = coverage(buffer);
     buffer.state = Buffer::State::moving;
@@ -251,7 +265,8 @@ class Seat : public Task {
 
   bool follows_open_window(const Buffer& buffer) const {
     const auto& other = buffers_[static_cast<std::size_t>(1 - buffer.index)];
-    return other.state == Buffer::State::open && other.aggregator == buffer.aggregator && other.number < buffer.number;
+    return other.state == Buffer::State::open && other.aggregator == buffer.aggregator &&
+           other.number < buffer.number;
   }
 
   bool finish_move(Buffer& buffer) {
@@ -261,7 +276,8 @@ class Seat : public Task {
       return true;
     }
     buffer.state = Buffer::State::full;
-    control(buffer).full.store(ticket(c_.call, buffer.aggregator, buffer.number), std::memory_order_release);
+    control(buffer).full.store(ticket(c_.call, buffer.aggregator, buffer.number),
+                               std::memory_order_release);
     for (const auto& course : courses_)
       if (course.aggregator == buffer.aggregator) ring_contributors(course, buffer);
     return true;
@@ -283,11 +299,12 @@ class Seat : public Task {
   void reply(Buffer& buffer, RemoteRequest& request) {
     const auto bytes = total_bytes(request.runs);
     if (bytes == 0) return;
-    auto packet = begin_packet({}, bytes, control(buffer).end_of_file.load(std::memory_order_relaxed));
+    auto packet =
+        begin_packet({}, bytes, control(buffer).end_of_file.load(std::memory_order_relaxed));
     copy_runs(Direction::from_window, request.runs, packet_data(packet), data(buffer));
     buffer.replies.push_back(std::make_unique<Outgoing>());
-    buffer.replies.back()->send(std::move(packet), request.rank, reply_tag(buffer.aggregator, request.slot),
-                                c_.room.comm.get());
+    buffer.replies.back()->send(std::move(packet), request.rank,
+                                reply_tag(buffer.aggregator, request.slot), c_.room.comm.get());
     c_.traffic.bytes_between_nodes += bytes;
     ++c_.traffic.messages_between_nodes;
   }
@@ -325,9 +342,12 @@ class StorageSeat final : public Seat {
     if (c_.error != 0) return;  // after a failure the protocol goes on, the storage is left alone
     auto* const store = storage();
     if (store == nullptr) return;
-    if (c_.operation == Operation::write) gather_writes(buffer, coverage, move);
-    else gather_reads(buffer, coverage, move.job);
-    if (c_.error != 0) move.job.transfers.clear();  // holes that could not be read must not be written
+    if (c_.operation == Operation::write)
+      gather_writes(buffer, coverage, move);
+    else
+      gather_reads(buffer, coverage, move.job);
+    if (c_.error != 0)
+      move.job.transfers.clear();  // holes that could not be read must not be written
     const auto started = now_ns();
     move.busy = !store->start(move.job);
     c_.traffic.storage_ns += now_ns() - started;
@@ -360,7 +380,8 @@ class StorageSeat final : public Seat {
     while (bytes.begin < bytes.end) {
       const auto block_end = (bytes.begin / buffer.window.length + 1) * buffer.window.length;
       const auto end = std::min(bytes.end, block_end);
-      out.push_back({file_offset(buffer.window, bytes.begin), data(buffer) + bytes.begin, end - bytes.begin});
+      out.push_back(
+          {file_offset(buffer.window, bytes.begin), data(buffer) + bytes.begin, end - bytes.begin});
       bytes.begin = end;
     }
   }
@@ -384,7 +405,8 @@ class StorageSeat final : public Seat {
       const auto begin = buffer.window.block(i);
       const auto part = intersect({begin, begin + buffer.window.length}, buffer.wanted);
       if (part.empty()) continue;
-      job.transfers.push_back({part.begin, data(buffer) + i * buffer.window.length + part.begin - begin, part.size()});
+      job.transfers.push_back(
+          {part.begin, data(buffer) + i * buffer.window.length + part.begin - begin, part.size()});
     }
   }
 
@@ -392,7 +414,8 @@ class StorageSeat final : public Seat {
   bool worth_sieving(const std::vector<Extent>& extents) const {
     constexpr std::size_t few = 8;
     constexpr std::int64_t large = 2048;
-    if (c_.plan.requests != Requests::sieve || extents.size() <= few || !c_.file.readable()) return false;
+    if (c_.plan.requests != Requests::sieve || extents.size() <= few || !c_.file.readable())
+      return false;
     std::int64_t covered = 0;
     for (const auto& extent : extents) covered += extent.size();
     const auto span = extents.back().end - extents.front().begin;
@@ -403,7 +426,8 @@ class StorageSeat final : public Seat {
   /// Reads what lies in the file between the stretches, under a lock: others may own those bytes.
   void fill_holes(Buffer& buffer, const std::vector<Extent>& extents, Move& move) {
     const Extent span{extents.front().begin, extents.back().end};
-    lock(move, {file_offset(buffer.window, span.begin), file_offset(buffer.window, span.end - 1) + 1});
+    lock(move,
+         {file_offset(buffer.window, span.begin), file_offset(buffer.window, span.end - 1) + 1});
     scratch_.assign(static_cast<std::size_t>(span.size()), 0);
     Job old{Operation::read, {}, 0, no_end_of_file, 0, 0};
     add_transfers(buffer, span, old.transfers);
@@ -472,18 +496,21 @@ class RelaySeat final : public Seat {
   void start_move(Buffer& buffer, Coverage& coverage) override {
     auto& move = moves_[static_cast<std::size_t>(buffer.index)];
     move.runs.clear();
-    for (const auto& extent : coverage.extents()) append(move.runs, {extent.begin, extent.size(), 0, 1});
+    for (const auto& extent : coverage.extents())
+      append(move.runs, {extent.begin, extent.size(), 0, 1});
     const auto bytes = total_bytes(move.runs);
     const bool writing = c_.operation == Operation::write;
     const int peer = c_.plan.aggregators[buffer.aggregator].rank;
     if (!writing && bytes > 0) {
       move.reply = begin_packet({}, bytes, no_end_of_file);
       check(PMPI_Irecv(move.reply.data(), static_cast<int>(move.reply.size()), MPI_BYTE, peer,
-                       reply_tag(buffer.aggregator, buffer.index), c_.room.comm.get(), &move.request));
+                       reply_tag(buffer.aggregator, buffer.index), c_.room.comm.get(),
+                       &move.request));
       move.waiting = true;
     }
     auto packet = begin_packet(move.runs, writing ? bytes : 0, no_end_of_file, buffer.index);
-    c_.traffic.metadata_bytes += packet_header(packet).description + static_cast<std::int64_t>(sizeof(PacketHeader));
+    c_.traffic.metadata_bytes +=
+        packet_header(packet).description + static_cast<std::int64_t>(sizeof(PacketHeader));
     if (writing) copy_runs(Direction::from_window, move.runs, packet_data(packet), data(buffer));
     move.out.send(std::move(packet), peer, contribution_tag(buffer.aggregator), c_.room.comm.get());
     if (writing) c_.traffic.bytes_between_nodes += bytes;
@@ -499,7 +526,8 @@ class RelaySeat final : public Seat {
       if (arrived == 0) return false;
       move.waiting = false;
       copy_runs(Direction::to_window, move.runs, packet_data(move.reply), data(buffer));
-      control(buffer).end_of_file.store(packet_header(move.reply).end_of_file, std::memory_order_relaxed);
+      control(buffer).end_of_file.store(packet_header(move.reply).end_of_file,
+                                        std::memory_order_relaxed);
     }
     return !move.out.busy();
   }
@@ -508,7 +536,8 @@ class RelaySeat final : public Seat {
 };
 
 /// Ranks of one node that contribute to an aggregator.
-std::vector<Contributor> contributors(const Context& c, const Aggregator& aggregator, const std::vector<int>& ranks) {
+std::vector<Contributor> contributors(const Context& c, const Aggregator& aggregator,
+                                      const std::vector<int>& ranks) {
   std::vector<Contributor> found;
   for (const int rank : ranks) {
     if (c.plan.group(rank) != aggregator.group) continue;
@@ -518,11 +547,12 @@ std::vector<Contributor> contributors(const Context& c, const Aggregator& aggreg
   return found;
 }
 
-/// With relays a node contributes to a window as soon as one of its ranks does. Windows that none of them meets are
-/// left out, so a node whose ranks are far apart counts as several contributors.
+/// With relays a node contributes to a window as soon as one of its ranks does. Windows that none
+/// of them meets are left out, so a node whose ranks are far apart counts as several contributors.
 std::vector<Contributor> merged(std::vector<Contributor> ranks, int relay) {
-  std::sort(ranks.begin(), ranks.end(),
-            [](const Contributor& a, const Contributor& b) { return a.windows.begin < b.windows.begin; });
+  std::sort(ranks.begin(), ranks.end(), [](const Contributor& a, const Contributor& b) {
+    return a.windows.begin < b.windows.begin;
+  });
   std::vector<Contributor> nodes;
   for (const auto& one : ranks) {
     if (!nodes.empty() && one.windows.begin <= nodes.back().windows.end)
@@ -566,8 +596,10 @@ void add_seats(Context& c, Tasks& tasks) {
   const int me = c.hood.rank();
   std::map<int, std::vector<Course>> by_seat;
   for (std::size_t a = 0; a < c.plan.aggregators.size(); ++a)
-    if (c.plan.aggregators[a].rank == me) by_seat[c.plan.aggregators[a].seat].push_back(course_of(c, a, true));
-  for (auto& [seat, courses] : by_seat) tasks.push_back(std::make_unique<StorageSeat>(c, seat, std::move(courses)));
+    if (c.plan.aggregators[a].rank == me)
+      by_seat[c.plan.aggregators[a].seat].push_back(course_of(c, a, true));
+  for (auto& [seat, courses] : by_seat)
+    tasks.push_back(std::make_unique<StorageSeat>(c, seat, std::move(courses)));
 
   if (c.plan.relay_of_node.empty()) return;
   const auto& relay = c.plan.relay_of_node[static_cast<std::size_t>(c.hood.node())];

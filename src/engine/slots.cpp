@@ -29,7 +29,9 @@ struct SlotShape {
   std::int64_t size = 0;         ///< of a whole slot
   std::int64_t data = 0;         ///< bytes of data a packet can hold
   std::int64_t description = 0;  ///< bytes its description can take
-  std::size_t most_runs() const { return static_cast<std::size_t>(std::max<std::int64_t>(1, description / most_encoded_run)); }
+  std::size_t most_runs() const {
+    return static_cast<std::size_t>(std::max<std::int64_t>(1, description / most_encoded_run));
+  }
 };
 
 std::vector<int> members_of(const Context& c, int writer) {
@@ -41,7 +43,8 @@ std::vector<int> members_of(const Context& c, int writer) {
 
 SlotShape shape_of(const Context& c, std::size_t members) {
   SlotShape shape;
-  shape.size = std::min(c.plan.cycle_bytes, c.room.arena->shape().capacity) / static_cast<std::int64_t>(members);
+  shape.size = std::min(c.plan.cycle_bytes, c.room.arena->shape().capacity) /
+               static_cast<std::int64_t>(members);
   shape.size = std::max<std::int64_t>(512, shape.size / 64 * 64);
   const auto room = shape.size - static_cast<std::int64_t>(sizeof(SlotHeader));
   shape.description = std::max(room / 4, most_encoded_run + 16);
@@ -102,7 +105,8 @@ class SlotLane final : public Task {
   /// The seat's memory may hold windows of an earlier call until its owner has cleared the slots.
   bool ready() {
     if (!ready_)
-      ready_ = c_.arena().control(seat_, 0).open.load(std::memory_order_acquire) == ticket(c_.call, writer_, 0);
+      ready_ = c_.arena().control(seat_, 0).open.load(std::memory_order_acquire) ==
+               ticket(c_.call, writer_, 0);
     return ready_;
   }
 
@@ -131,7 +135,8 @@ class SlotLane final : public Task {
     slot.description = static_cast<std::uint32_t>(encoded.size());
     slot.bytes = portion.end - next_;
     if (c_.operation == Operation::write) {
-      copy_packed(Direction::to_window, c_.memory, next_ - c_.access.begin, portion.end - c_.access.begin, data(b));
+      copy_packed(Direction::to_window, c_.memory, next_ - c_.access.begin,
+                  portion.end - c_.access.begin, data(b));
     } else {
       asked_[static_cast<std::size_t>(b)] = {next_, portion.end};
       ++open_requests_;
@@ -148,7 +153,8 @@ class SlotLane final : public Task {
     const auto end_of_file = header(b).end_of_file;
     if (end_of_file != no_end_of_file)
       part.end = std::max(part.begin, std::min(part.end, c_.access.file.position_of(end_of_file)));
-    copy_packed(Direction::from_window, c_.memory, part.begin - c_.access.begin, part.end - c_.access.begin, data(b));
+    copy_packed(Direction::from_window, c_.memory, part.begin - c_.access.begin,
+                part.end - c_.access.begin, data(b));
     ++answered_;
     --open_requests_;
     header(b).state.store(slot_empty, std::memory_order_release);
@@ -190,15 +196,16 @@ class RemoteSlotLane final : public Task {
     const bool writing = c_.operation == Operation::write;
     const auto bytes = portion.end - next_;
     auto packet = begin_packet(portion.runs, writing ? bytes : 0, no_end_of_file);
-    c_.traffic.metadata_bytes += packet_header(packet).description + static_cast<std::int64_t>(sizeof(PacketHeader));
+    c_.traffic.metadata_bytes +=
+        packet_header(packet).description + static_cast<std::int64_t>(sizeof(PacketHeader));
     if (writing) {
-      copy_packed(Direction::to_window, c_.memory, next_ - c_.access.begin, portion.end - c_.access.begin,
-                  packet_data(packet));
+      copy_packed(Direction::to_window, c_.memory, next_ - c_.access.begin,
+                  portion.end - c_.access.begin, packet_data(packet));
     } else {
       asked_ = {next_, portion.end};
       reply_ = begin_packet({}, bytes, no_end_of_file);
-      check(PMPI_Irecv(reply_.data(), static_cast<int>(reply_.size()), MPI_BYTE, peer(), reply_tag(writer_, 0),
-                       c_.room.comm.get(), &request_));
+      check(PMPI_Irecv(reply_.data(), static_cast<int>(reply_.size()), MPI_BYTE, peer(),
+                       reply_tag(writer_, 0), c_.room.comm.get(), &request_));
       waiting_ = true;
     }
     out_.send(std::move(packet), peer(), contribution_tag(writer_), c_.room.comm.get());
@@ -216,8 +223,8 @@ class RemoteSlotLane final : public Task {
     auto part = asked_;
     if (end_of_file != no_end_of_file)
       part.end = std::max(part.begin, std::min(part.end, c_.access.file.position_of(end_of_file)));
-    copy_packed(Direction::from_window, c_.memory, part.begin - c_.access.begin, part.end - c_.access.begin,
-                packet_data(reply_));
+    copy_packed(Direction::from_window, c_.memory, part.begin - c_.access.begin,
+                part.end - c_.access.begin, packet_data(reply_));
     return true;
   }
 
@@ -250,7 +257,9 @@ class SlotSeat final : public Task {
     clear_slots();
   }
 
-  bool done() const override { return phase_ == Phase::gathering && unfinished() == 0 && replies_.empty(); }
+  bool done() const override {
+    return phase_ == Phase::gathering && unfinished() == 0 && replies_.empty();
+  }
 
   bool poll() override {
     bool advanced = false;
@@ -278,12 +287,13 @@ class SlotSeat final : public Task {
         new (c_.arena().data(seat_, b) + member.slot * shape_.size) SlotHeader;
     c_.arena().control(seat_, 0).open.store(ticket(c_.call, writer_, 0), std::memory_order_release);
     for (const auto& member : members_)
-      if (member.local && member.rank != c_.hood.rank()) ring(c_.arena().bell(c_.hood.local_of(member.rank)));
+      if (member.local && member.rank != c_.hood.rank())
+        ring(c_.arena().bell(c_.hood.local_of(member.rank)));
   }
 
   std::size_t unfinished() const {
-    return static_cast<std::size_t>(
-        std::count_if(members_.begin(), members_.end(), [](const Member& m) { return m.left > 0; }));
+    return static_cast<std::size_t>(std::count_if(members_.begin(), members_.end(),
+                                                  [](const Member& m) { return m.left > 0; }));
   }
 
   SlotHeader& header(const Member& member) {
@@ -317,7 +327,8 @@ class SlotSeat final : public Task {
       return true;
     }
     if (!member.message)
-      member.message = std::make_unique<Incoming>(member.rank, contribution_tag(writer_), c_.room.comm.get());
+      member.message =
+          std::make_unique<Incoming>(member.rank, contribution_tag(writer_), c_.room.comm.get());
     if (!member.message->poll()) return false;
     auto runs = packet_runs(member.message->bytes());
     char* data = packet_data(member.message->bytes());
@@ -425,7 +436,8 @@ class SlotSeat final : public Task {
     std::memcpy(member.reply.data(), &changed, sizeof changed);
     const auto bytes = total_bytes(member.runs);
     replies_.push_back(std::make_unique<Outgoing>());
-    replies_.back()->send(std::move(member.reply), member.rank, reply_tag(writer_, 0), c_.room.comm.get());
+    replies_.back()->send(std::move(member.reply), member.rank, reply_tag(writer_, 0),
+                          c_.room.comm.get());
     c_.traffic.bytes_between_nodes += bytes;
     ++c_.traffic.messages_between_nodes;
   }
@@ -449,7 +461,8 @@ void add_slots(Context& c, Tasks& tasks) {
   for (std::size_t w = 0; w < c.plan.aggregators.size(); ++w) {
     if (c.plan.aggregators[w].rank != me) continue;
     const auto members = members_of(c, static_cast<int>(w));
-    if (!members.empty()) tasks.push_back(std::make_unique<SlotSeat>(c, w, members, shape_of(c, members.size())));
+    if (!members.empty())
+      tasks.push_back(std::make_unique<SlotSeat>(c, w, members, shape_of(c, members.size())));
   }
   const int writer = c.plan.writer_of[static_cast<std::size_t>(me)];
   if (writer < 0) return;
@@ -461,7 +474,8 @@ void add_slots(Context& c, Tasks& tasks) {
     tasks.push_back(std::make_unique<RemoteSlotLane>(c, w, shape));
     return;
   }
-  const auto slot = static_cast<int>(std::find(members.begin(), members.end(), me) - members.begin());
+  const auto slot =
+      static_cast<int>(std::find(members.begin(), members.end(), me) - members.begin());
   tasks.push_back(std::make_unique<SlotLane>(c, w, slot, shape));
 }
 

@@ -80,7 +80,9 @@ constexpr std::uint64_t ticket(std::uint64_t call, std::size_t aggregator, std::
 }
 
 /// Tags of choir's own communicators. Order between two ranks is kept per aggregator.
-constexpr int contribution_tag(std::size_t aggregator) { return 16 + 3 * static_cast<int>(aggregator % 8192); }
+constexpr int contribution_tag(std::size_t aggregator) {
+  return 16 + 3 * static_cast<int>(aggregator % 8192);
+}
 /// A reader has two windows on their way at once, and they may be answered in either order.
 constexpr int reply_tag(std::size_t aggregator, std::int64_t answer_slot) {
   return contribution_tag(aggregator) + 1 + static_cast<int>(answer_slot & 1);

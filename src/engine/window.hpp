@@ -8,8 +8,8 @@
 
 namespace choir {
 
-/// Visits the parts of `access` in each block of the window: stream range, and the pointer that turns a file offset
-/// into a place in the buffer.
+/// Visits the parts of `access` in each block of the window: stream range, and the pointer that
+/// turns a file offset into a place in the buffer.
 template <class Visit>
 void visit_blocks(const Access& access, const Run& window, char* buffer, Visit&& visit) {
   for (std::int64_t i = 0; i < window.count; ++i) {

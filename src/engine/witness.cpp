@@ -32,7 +32,8 @@ std::shared_ptr<trace::TraceWriter> writer_for(const std::string& folder) {
 
 }  // namespace
 
-Witness::Witness(bool stats, const std::string& trace_folder) : stats_(stats), writer_(writer_for(trace_folder)) {}
+Witness::Witness(bool stats, const std::string& trace_folder)
+    : stats_(stats), writer_(writer_for(trace_folder)) {}
 
 void Witness::opened(const trace::OpenRecord& record) {
   if (writer_) writer_->open(record);
@@ -49,13 +50,15 @@ void Witness::report(Neighbourhood& hood, Room& room, const trace::StatsHeader& 
   if (!stats_) return;
   auto sums = totals_.sums();
   auto maxima = totals_.maxima();
-  // Ranks have seen the same calls, so the arrays have one shape; a rank that has not would hang the others.
+  // Ranks have seen the same calls, so the arrays have one shape; a rank that has not would hang
+  // the others.
   long long shape[2] = {static_cast<long long>(sums.size()), -static_cast<long long>(sums.size())};
   check(PMPI_Allreduce(MPI_IN_PLACE, shape, 2, MPI_LONG_LONG, MPI_MIN, room.comm.get()));
   if (shape[0] != -shape[1]) return;
-  check(PMPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_DOUBLE, MPI_SUM, room.comm.get()));
-  check(PMPI_Allreduce(MPI_IN_PLACE, maxima.data(), static_cast<int>(maxima.size()), MPI_DOUBLE, MPI_MAX,
-                       room.comm.get()));
+  check(PMPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_DOUBLE,
+                       MPI_SUM, room.comm.get()));
+  check(PMPI_Allreduce(MPI_IN_PLACE, maxima.data(), static_cast<int>(maxima.size()), MPI_DOUBLE,
+                       MPI_MAX, room.comm.get()));
   if (hood.rank() != 0) return;
   totals_.set_sums(sums);
   totals_.set_maxima(maxima);

@@ -19,8 +19,10 @@ class Witness {
   bool wanted() const { return stats_ || writer_ != nullptr; }
   void opened(const trace::OpenRecord& record);
   void add(const trace::CallRecord& record);
-  /// Collective over the room if statistics are on: combines the ranks' totals; rank 0 prints the table.
-  void report(Neighbourhood& hood, Room& room, const trace::StatsHeader& header, const select::Selector& selector);
+  /// Collective over the room if statistics are on: combines the ranks' totals; rank 0 prints the
+  /// table.
+  void report(Neighbourhood& hood, Room& room, const trace::StatsHeader& header,
+              const select::Selector& selector);
   /// The process's trace file, ended. Local; before MPI_Finalize.
   static void finish_traces();
 

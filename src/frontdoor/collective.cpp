@@ -20,12 +20,15 @@ int check_arguments(const OpenFile& file, const DataCall& call) {
   if (call.count < 0) return MPI_ERR_COUNT;
   if (call.type == MPI_DATATYPE_NULL) return MPI_ERR_TYPE;
   if (call.offset && *call.offset < 0) return MPI_ERR_ARG;
-  if (call.operation == Operation::write && (file.mode & MPI_MODE_RDONLY) != 0) return MPI_ERR_READ_ONLY;
-  if (call.operation == Operation::read && (file.mode & MPI_MODE_WRONLY) != 0) return MPI_ERR_ACCESS;
+  if (call.operation == Operation::write && (file.mode & MPI_MODE_RDONLY) != 0)
+    return MPI_ERR_READ_ONLY;
+  if (call.operation == Operation::read && (file.mode & MPI_MODE_WRONLY) != 0)
+    return MPI_ERR_ACCESS;
   return MPI_SUCCESS;
 }
 
-/// A rank with a bad argument still takes part, with the error in its hands: the others learn it there.
+/// A rank with a bad argument still takes part, with the error in its hands: the others learn it
+/// there.
 CallRequest request_for(const OpenFile& file, const DataCall& call, MPI_Offset position) {
   CallRequest request;
   request.operation = call.operation;
@@ -68,8 +71,10 @@ int move_pointer(OpenFile& file, MPI_Offset position) {
   return code;
 }
 
-/// The pointer moves by what was asked for, also where a read met the end of the file: so the standard's formula.
-void advance_pointer(OpenFile& file, const DataCall& call, MPI_Offset position, std::int64_t bytes) {
+/// The pointer moves by what was asked for, also where a read met the end of the file: so the
+/// standard's formula.
+void advance_pointer(OpenFile& file, const DataCall& call, MPI_Offset position,
+                     std::int64_t bytes) {
   if (call.offset || bytes == 0) return;
   check(move_pointer(file, position + bytes / file.view.etype_bytes));
 }
@@ -92,7 +97,8 @@ void wait_for(OpenFile& file, Call& call, const Host& host) {
   if (!call.wants_host()) return;
   MPI_Status status;
   const int code = host(&status);
-  call.host_finished(code == MPI_SUCCESS ? 0 : class_of(code), code == MPI_SUCCESS ? bytes_in(status) : 0);
+  call.host_finished(code == MPI_SUCCESS ? 0 : class_of(code),
+                     code == MPI_SUCCESS ? bytes_in(status) : 0);
   Progress::instance().wait([&] { return call.done(); }, file.engine.get());
 }
 
@@ -100,7 +106,8 @@ void wait_for(OpenFile& file, Call& call, const Host& host) {
 
 int individual_pointer(const OpenFile* file, MPI_File handle, MPI_Offset* position) {
   const int code = REAL(File_get_position)(handle, position);
-  if (code == MPI_SUCCESS && file != nullptr && file->pointer_known && *position == file->host_pointer)
+  if (code == MPI_SUCCESS && file != nullptr && file->pointer_known &&
+      *position == file->host_pointer)
     *position = file->pointer;
   return code;
 }
@@ -109,7 +116,8 @@ int seek(MPI_File handle, MPI_Offset offset, int whence) {
   OpenFile* file = OpenFiles::instance().find(handle);
   MPI_Offset from = 0;
   if (file == nullptr || !file->served() || (whence != MPI_SEEK_SET && whence != MPI_SEEK_CUR) ||
-      (whence == MPI_SEEK_CUR && individual_pointer(file, handle, &from) != MPI_SUCCESS) || from + offset < 0) {
+      (whence == MPI_SEEK_CUR && individual_pointer(file, handle, &from) != MPI_SUCCESS) ||
+      from + offset < 0) {
     if (file != nullptr) file->pointer_known = false;
     return REAL(File_seek)(handle, offset, whence);
   }
@@ -130,7 +138,8 @@ int blocking_collective(const DataCall& call, MPI_Status* status, const Host& ho
       return host(filled);
     });
     if (running->error() != 0) return running->error();
-    if (!host_moved_pointer) advance_pointer(*file, call, position, running->request().access.bytes());
+    if (!host_moved_pointer)
+      advance_pointer(*file, call, position, running->request().access.bytes());
     set_status(status, running->bytes());
     return MPI_SUCCESS;
   });

@@ -1,4 +1,5 @@
-// collective.hpp: the collective data calls: what the program asked, turned into a call of the engine.
+// collective.hpp: the collective data calls: what the program asked, turned into a call of the
+// engine.
 #pragma once
 
 #include <mpi.h>

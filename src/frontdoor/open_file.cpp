@@ -16,7 +16,8 @@ OpenFiles& OpenFiles::instance() {
 }
 
 OpenFiles::State& OpenFiles::state() {
-  static auto* const state = new State;  // never destroyed: programs may close files in exit handlers
+  static auto* const state =
+      new State;  // never destroyed: programs may close files in exit handlers
   return *state;
 }
 

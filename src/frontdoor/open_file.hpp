@@ -17,7 +17,8 @@ namespace choir {
 struct View {
   Layout layout{contiguous_tile(), 0};
   std::int64_t etype_bytes = 1;
-  bool served = true;  ///< false: the host MPI must do it (external32, a filetype that runs backwards)
+  bool served =
+      true;  ///< false: the host MPI must do it (external32, a filetype that runs backwards)
 };
 
 struct OpenFile {
@@ -28,11 +29,11 @@ struct OpenFile {
   bool atomic = false;
   std::shared_ptr<Call> split;  ///< the split collective under way
   bool split_host = false;      ///< it was begun by the host MPI
-  /// Where the individual file pointer was left, and what the host says of that place: ROMIO's MPI_File_get_position
-  /// counts wrong on some views.
+  /// Where the individual file pointer was left, and what the host says of that place: ROMIO's
+  /// MPI_File_get_position counts wrong on some views.
   MPI_Offset pointer = 0, host_pointer = 0;
   bool pointer_known = false;
-  int requests = 0;             ///< nonblocking calls not yet completed by the program
+  int requests = 0;  ///< nonblocking calls not yet completed by the program
 
   /// Whether collective calls go through the engine now.
   bool served() const { return view.served && !atomic; }

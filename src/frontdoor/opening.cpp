@@ -94,7 +94,8 @@ void free_if_derived(MPI_Datatype type) {
 
 /// The path behind a name such as "ufs:/scratch/x"; the prefixes are the host MPIs' drivers.
 std::string path_of(const char* name) {
-  for (const char* prefix : {"ufs:", "nfs:", "lustre:", "gpfs:", "panfs:", "pvfs2:", "testfs:", "xfs:"})
+  for (const char* prefix :
+       {"ufs:", "nfs:", "lustre:", "gpfs:", "panfs:", "pvfs2:", "testfs:", "xfs:"})
     if (std::strncmp(name, prefix, std::strlen(prefix)) == 0) return name + std::strlen(prefix);
   return name;
 }
@@ -143,7 +144,8 @@ bool engine_wanted(const Settings& settings, int mode) {
   if ((mode & MPI_MODE_SEQUENTIAL) != 0) return false;
   const auto native = [](const std::string& name) { return name == "native"; };
   if (native(settings.read_strategy) && native(settings.write_strategy)) return false;
-  return !(native(settings.strategy) && settings.read_strategy.empty() && settings.write_strategy.empty());
+  return !(native(settings.strategy) && settings.read_strategy.empty() &&
+           settings.write_strategy.empty());
 }
 
 void tell_witness(OpenFile& file) {
@@ -178,7 +180,8 @@ void attach_engine(MPI_Comm comm, const char* name, int mode, Settings settings,
   file->handle = handle;
   file->mode = mode;
   auto hood = Neighbourhood::of(comm, settings.ranks_per_node);
-  file->engine = std::make_unique<File>(std::move(hood), facts_from(found, std::move(path), mode), std::move(settings));
+  file->engine = std::make_unique<File>(std::move(hood), facts_from(found, std::move(path), mode),
+                                        std::move(settings));
   tell_witness(*file);
   Progress::instance().add(file->engine.get());
   OpenFiles::instance().add(std::move(file));
@@ -202,7 +205,8 @@ int open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File
     attach_engine(comm, name, mode, std::move(settings), *handle);
   } catch (const std::exception&) {
     if (rank_in(comm) == 0)
-      warn(std::string(name) + ": no shared memory for cycle buffers; the host MPI serves this file alone");
+      warn(std::string(name) +
+           ": no shared memory for cycle buffers; the host MPI serves this file alone");
   }
   return code;
 }
@@ -229,7 +233,8 @@ int close_file(MPI_File* handle) {
   retire_requests(file.get());
   file.reset();
   const int code = REAL(File_close)(handle);
-  // The bytes are in the file, but the program closed it with requests open, which the standard forbids.
+  // The bytes are in the file, but the program closed it with requests open, which the standard
+  // forbids.
   return code == MPI_SUCCESS && outstanding ? MPI_ERR_REQUEST : code;
 }
 
@@ -248,8 +253,9 @@ View view_in_force(MPI_File handle, MPI_Datatype etype, MPI_Datatype filetype) {
   check(PMPI_Type_size_x(etype, &bytes));
   view.layout = {tile_of(filetype), displacement};
   view.etype_bytes = bytes;
-  view.served = std::strcmp(representation, "native") == 0 && bytes > 0 && view.layout.tile->bytes() > 0 &&
-                view.layout.tile->ascending() && displacement + view.layout.tile->span().begin >= 0;
+  view.served = std::strcmp(representation, "native") == 0 && bytes > 0 &&
+                view.layout.tile->bytes() > 0 && view.layout.tile->ascending() &&
+                displacement + view.layout.tile->span().begin >= 0;
   return view;
 }
 
@@ -266,12 +272,13 @@ int set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype, MPI_D
   } catch (const MpiError&) {
     view.served = false;
   }
-  // Ranks may have different filetypes. One that cannot be served needs the host MPI on all ranks, and a view that the
-  // host refused on one rank is an error on all.
+  // Ranks may have different filetypes. One that cannot be served needs the host MPI on all ranks,
+  // and a view that the host refused on one rank is an error on all.
   int worst[2] = {0, view.served ? 0 : 1};
   if (code != MPI_SUCCESS) PMPI_Error_class(code, &worst[0]);
   const bool mine_failed = code != MPI_SUCCESS;
-  if (PMPI_Allreduce(MPI_IN_PLACE, worst, 2, MPI_INT, MPI_MAX, file->engine->room().comm.get()) != MPI_SUCCESS)
+  if (PMPI_Allreduce(MPI_IN_PLACE, worst, 2, MPI_INT, MPI_MAX, file->engine->room().comm.get()) !=
+      MPI_SUCCESS)
     worst[1] = 1;
   view.served = worst[1] == 0;
   if (worst[0] != 0) return mine_failed ? code : raise(handle, worst[0]);
@@ -306,9 +313,11 @@ int get_info(MPI_File handle, MPI_Info* info) {
   if (code != MPI_SUCCESS || file == nullptr || *info == MPI_INFO_NULL) return code;
   auto& engine = *file->engine;
   const auto put = [&](const std::string& key, const std::string& value) {
-    if (!value.empty()) PMPI_Info_set(*info, key.c_str(), value.substr(0, MPI_MAX_INFO_VAL - 1).c_str());
+    if (!value.empty())
+      PMPI_Info_set(*info, key.c_str(), value.substr(0, MPI_MAX_INFO_VAL - 1).c_str());
   };
-  for (const auto& key : setting_keys()) put(std::string("choir_") + key.name, key.get(engine.settings()));
+  for (const auto& key : setting_keys())
+    put(std::string("choir_") + key.name, key.get(engine.settings()));
   put("choir_version", CHOIR_VERSION);
   if (engine.settings().strategy == "auto" && !engine.last_strategy.empty())
     put("choir_strategy", "auto (" + engine.last_strategy + ")");

@@ -27,8 +27,10 @@ std::vector<place::AccessRun> runs_of(const Access& access) {
   std::vector<place::AccessRun> runs;
   bool too_many = false;
   visit_runs(access.file, access.begin, access.end, [&](const Run& run) {
-    if (runs.size() >= most_runs) too_many = true;
-    else runs.push_back({run.offset, run.length, run.stride, run.count});
+    if (runs.size() >= most_runs)
+      too_many = true;
+    else
+      runs.push_back({run.offset, run.length, run.stride, run.count});
   });
   if (too_many) {
     const auto span = access.span();
@@ -47,7 +49,8 @@ place::GatheredRuns gather(OpenFile& file, const std::vector<place::AccessRun>& 
   int total = 0;
   for (std::size_t r = 0; r < ranks; ++r) places[r] = total, total += counts[r];
   std::vector<place::AccessRun> all(static_cast<std::size_t>(total) / sizeof(place::AccessRun));
-  check(PMPI_Gatherv(mine.data(), bytes, MPI_BYTE, all.data(), counts.data(), places.data(), MPI_BYTE, 0, comm));
+  check(PMPI_Gatherv(mine.data(), bytes, MPI_BYTE, all.data(), counts.data(), places.data(),
+                     MPI_BYTE, 0, comm));
   place::GatheredRuns gathered;
   std::size_t next = 0;
   for (std::size_t r = 0; r < ranks && file.engine->hood().rank() == 0; ++r) {
@@ -73,8 +76,10 @@ void add(OpenFile& file, const Access& access, bool is_call) {
   if (file.engine->hood().rank() != 0) return;
   const std::lock_guard lock(recordings().mutex);
   auto& recorder = recorder_for(file);
-  if (is_call) recorder.add_call(gathered);
-  else recorder.add_view(gathered);
+  if (is_call)
+    recorder.add_call(gathered);
+  else
+    recorder.add_view(gathered);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// recording.hpp: CHOIR_RECORD: who neighbours whom in the files, gathered on rank 0 for `choir place`.
+// recording.hpp: CHOIR_RECORD: who neighbours whom in the files, gathered on rank 0 for `choir
+// place`.
 //
 // Collective over the file's ranks, and blocking: a recording run is not a production run.
 #pragma once

@@ -58,7 +58,8 @@ extern "C" int free_request(void* state) {
   return MPI_SUCCESS;
 }
 
-/// A collective that has begun cannot be taken back on one rank: the standard lets cancel have no effect.
+/// A collective that has begun cannot be taken back on one rank: the standard lets cancel have no
+/// effect.
 extern "C" int cancel_request(void*, int) { return MPI_SUCCESS; }
 
 }  // namespace
@@ -71,7 +72,8 @@ void set_status(MPI_Status* status, std::int64_t bytes) {
 
 int make_request(OpenFile& file, const std::shared_ptr<Call>& call, MPI_Request* request) {
   auto* pending = new Pending{call, &file};
-  const int code = PMPI_Grequest_start(query_request, free_request, cancel_request, pending, request);
+  const int code =
+      PMPI_Grequest_start(query_request, free_request, cancel_request, pending, request);
   if (code != MPI_SUCCESS) {
     delete pending;
     return code;
@@ -100,7 +102,8 @@ void advance_requests() {
       const auto next = std::next(at);
       if ((*at)->call->done()) {
         if (const int error = (*at)->call->error(); error != 0) {
-          all.failed[(*at)->request] = {error, (*at)->file != nullptr ? (*at)->file->handle : MPI_FILE_NULL};
+          all.failed[(*at)->request] = {
+              error, (*at)->file != nullptr ? (*at)->file->handle : MPI_FILE_NULL};
           all.failed_count = static_cast<int>(all.failed.size());
         }
         (*at)->bytes = (*at)->call->bytes();
@@ -121,20 +124,23 @@ void release_request(MPI_Request request) {
     const std::lock_guard lock(all.mutex);
     all.failed.erase(request);
     all.failed_count = static_cast<int>(all.failed.size());
-    const auto found = std::find_if(all.waiting.begin(), all.waiting.end(),
-                                    [&](const Pending* pending) { return pending->request == request; });
+    const auto found =
+        std::find_if(all.waiting.begin(), all.waiting.end(),
+                     [&](const Pending* pending) { return pending->request == request; });
     if (found == all.waiting.end()) return;
     (*found)->call.reset();
     all.waiting.erase(found);
     all.count.fetch_sub(1, std::memory_order_relaxed);
   }
-  // MPICH frees the state of an active generalized request at once, so it must not be active any more.
+  // MPICH frees the state of an active generalized request at once, so it must not be active any
+  // more.
   PMPI_Grequest_complete(request);
 }
 
 Completion::Completion(int count, const MPI_Request* given) {
   advance_requests();
-  if (requests().failed_count.load(std::memory_order_relaxed) > 0) before_.assign(given, given + count);
+  if (requests().failed_count.load(std::memory_order_relaxed) > 0)
+    before_.assign(given, given + count);
 }
 
 int Completion::failure(int index) {

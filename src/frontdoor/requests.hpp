@@ -1,7 +1,8 @@
 // requests.hpp: nonblocking collectives as real MPI_Requests.
 //
-// A request is a generalized request. The engine finishes calls in any thread, but only the program's thread, inside a
-// completion call, tells MPI so: a program that asked for no threads must not get any.
+// A request is a generalized request. The engine finishes calls in any thread, but only the
+// program's thread, inside a completion call, tells MPI so: a program that asked for no threads
+// must not get any.
 #pragma once
 
 #include <mpi.h>
@@ -46,14 +47,17 @@ int wait_advancing(Test&& test) {
   }
 }
 
-/// The requests a completion call was given, as they were before it: MPI forgets a request it completes. A failed call is
-/// reported here and not by MPI, whose handler for generalized requests is the communicator's, and would abort.
+/// The requests a completion call was given, as they were before it: MPI forgets a request it
+/// completes. A failed call is reported here and not by MPI, whose handler for generalized requests
+/// is the communicator's, and would abort.
 class Completion {
  public:
   Completion(int count, const MPI_Request* requests);
-  /// Request `index` is complete: its error class, told to its file's error handler; 0 if it did not fail.
+  /// Request `index` is complete: its error class, told to its file's error handler; 0 if it did
+  /// not fail.
   int failure(int index);
-  /// All requests (or those in `indices`) are complete; sets the statuses' errors. MPI_ERR_IN_STATUS if any failed.
+  /// All requests (or those in `indices`) are complete; sets the statuses' errors.
+  /// MPI_ERR_IN_STATUS if any failed.
   int failures(MPI_Status* statuses, const int* indices, int count);
 
  private:

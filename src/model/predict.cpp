@@ -63,12 +63,11 @@ void add(Prediction& sum, const Prediction& one) {
 /// The sum over `times` equal calls.
 Prediction repeated(Prediction p, std::int64_t times) {
   auto& t = p.traffic;
-  for (auto* count :
-       {&p.bytes, &p.metadata_bytes, &t.bytes_in_node, &t.bytes_between_nodes,
-        &t.messages_between_nodes, &t.empty_messages, &t.metadata_bytes,
-        &t.agreement_bytes, &t.agreement_messages, &t.cycles, &t.most_bytes_of_node,
-        &t.most_messages_of_node, &p.storage.requests, &p.storage.server_requests, &p.storage.seeks,
-        &p.storage.bytes, &p.storage.most_requests_of_server})
+  for (auto* count : {&p.bytes, &p.metadata_bytes, &t.bytes_in_node, &t.bytes_between_nodes,
+                      &t.messages_between_nodes, &t.empty_messages, &t.metadata_bytes,
+                      &t.agreement_bytes, &t.agreement_messages, &t.cycles, &t.most_bytes_of_node,
+                      &t.most_messages_of_node, &p.storage.requests, &p.storage.server_requests,
+                      &p.storage.seeks, &p.storage.bytes, &p.storage.most_requests_of_server})
     *count *= times;
   for (auto* seconds :
        {&p.storage.busiest_s, &p.storage.elapsed_s, &p.storage.alone_s, &p.seconds.agree,

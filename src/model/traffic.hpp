@@ -26,7 +26,7 @@ struct Call {
 /// Sums over all ranks of one call, in the engine's sense (engine/task.hpp).
 struct Traffic {
   std::int64_t bytes_in_node = 0;
-  std::int64_t bytes_between_nodes = 0;    ///< data that crossed, once each
+  std::int64_t bytes_between_nodes = 0;  ///< data that crossed, once each
   std::int64_t messages_between_nodes = 0;
   std::int64_t empty_messages = 0;   ///< of those, without a byte of data
   std::int64_t metadata_bytes = 0;   ///< headers and descriptions of packets

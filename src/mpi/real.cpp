@@ -20,8 +20,10 @@ void* real_symbol(const char* name) {
   if (void* next = dlsym(RTLD_NEXT, name)) return next;
   if (void* library = dlopen(library_name, RTLD_LAZY | RTLD_NOLOAD))
     if (void* found = dlsym(library, name)) return found;
-  std::fprintf(stderr, "choir: the MPI library has no %s; is another MPI loaded than the one choir was built for?\n",
-               name);
+  std::fprintf(
+      stderr,
+      "choir: the MPI library has no %s; is another MPI loaded than the one choir was built for?\n",
+      name);
   std::abort();
 }
 

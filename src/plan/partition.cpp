@@ -53,8 +53,9 @@ std::int64_t bytes_of(std::span<const RankSummary> ranks, std::span<const int> m
   return bytes;
 }
 
-std::vector<std::int64_t> cut_by_bytes(std::span<const RankSummary> ranks, std::span<const int> members,
-                                       int parts, std::int64_t align) {
+std::vector<std::int64_t> cut_by_bytes(std::span<const RankSummary> ranks,
+                                       std::span<const int> members, int parts,
+                                       std::int64_t align) {
   const auto span = span_of(ranks, members);
   std::vector<std::int64_t> cuts{span.begin};
   if (parts > 1) {
@@ -92,8 +93,9 @@ std::vector<std::vector<int>> groups_by_layout(std::span<const RankSummary> rank
   std::vector<std::vector<int>> groups;
   const auto size = static_cast<std::size_t>(std::max(1, group_size));
   for (std::size_t at = 0; at < order.size(); at += size)
-    groups.emplace_back(order.begin() + static_cast<std::ptrdiff_t>(at),
-                        order.begin() + static_cast<std::ptrdiff_t>(std::min(order.size(), at + size)));
+    groups.emplace_back(
+        order.begin() + static_cast<std::ptrdiff_t>(at),
+        order.begin() + static_cast<std::ptrdiff_t>(std::min(order.size(), at + size)));
   return groups;
 }
 

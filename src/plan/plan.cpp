@@ -31,7 +31,8 @@ Run window_of(const Run& domain, std::int64_t cycle_bytes, std::int64_t index) {
   if (block_exceeds_cycle(domain, cycle_bytes)) {
     const auto parts = windows_per_block(domain, cycle_bytes);
     const auto begin = index % parts * cycle_bytes;
-    return {domain.block(index / parts) + begin, std::min(cycle_bytes, domain.length - begin), 0, 1};
+    return {domain.block(index / parts) + begin, std::min(cycle_bytes, domain.length - begin), 0,
+            1};
   }
   const auto blocks = blocks_per_window(domain, cycle_bytes);
   const auto first = index * blocks;
@@ -47,8 +48,10 @@ Extent windows_meeting(const Run& domain, std::int64_t cycle_bytes, Extent range
     std::int64_t low = 0, high = count;
     while (low < high) {
       const auto middle = low + (high - low) / 2;
-      if (holds(window_of(domain, cycle_bytes, middle))) high = middle;
-      else low = middle + 1;
+      if (holds(window_of(domain, cycle_bytes, middle)))
+        high = middle;
+      else
+        low = middle + 1;
     }
     return low;
   };

@@ -29,17 +29,17 @@ struct RankSummary {
 
 /// Numbers of the papers that a user may set.
 struct Parameters {
-  int aggregators_per_node = 0;          ///< 0: by cores
-  int aggregators = 0;                   ///< in all; 0: no limit (the hint cb_nodes)
+  int aggregators_per_node = 0;  ///< 0: by cores
+  int aggregators = 0;           ///< in all; 0: no limit (the hint cb_nodes)
   int aggregators_per_server = 1;
-  std::int64_t cycle_bytes = 4 << 20;    ///< one cycle buffer of an aggregator
-  bool scaling = false;                  ///< cycle buffers grow with the ranks they serve
+  std::int64_t cycle_bytes = 4 << 20;  ///< one cycle buffer of an aggregator
+  bool scaling = false;                ///< cycle buffers grow with the ranks they serve
   std::int64_t most_cycle_bytes = 4 << 20;
-  int group_size = 0;                    ///< ranks in a segmentation group; 0: as many as a node has
+  int group_size = 0;  ///< ranks in a segmentation group; 0: as many as a node has
   int writers_per_group = 1;
-  int concurrent = 2;                    ///< ranks in storage at a time, scheduled_individual
-  double sieve_threshold = 0.5;          ///< sieve only where at least this part of a window is asked
-  std::int64_t stripe_unit = 0;          ///< 0: not striped, or unknown
+  int concurrent = 2;            ///< ranks in storage at a time, scheduled_individual
+  double sieve_threshold = 0.5;  ///< sieve only where at least this part of a window is asked
+  std::int64_t stripe_unit = 0;  ///< 0: not striped, or unknown
   int stripe_servers = 0;
 
   bool operator==(const Parameters&) const = default;
@@ -67,7 +67,8 @@ enum class Requests {
   sieve,     ///< holes read and written back where that is cheaper
 };
 
-/// A rank that talks to storage for others. Its domain is a run of the file: one range, or one server's stripes.
+/// A rank that talks to storage for others. Its domain is a run of the file: one range, or one
+/// server's stripes.
 struct Aggregator {
   int rank = 0;
   int group = 0;
@@ -90,11 +91,13 @@ struct Plan {
   int concurrent = 0;  ///< Exchange::none: ranks in storage at a time; 0: all
   std::int64_t cycle_bytes = 0;
   std::vector<Aggregator> aggregators;
-  std::vector<int> group_of;   ///< per rank; empty: everyone is in group 0
-  std::vector<int> writer_of;  ///< Exchange::slots: per rank, an index into aggregators
+  std::vector<int> group_of;         ///< per rank; empty: everyone is in group 0
+  std::vector<int> writer_of;        ///< Exchange::slots: per rank, an index into aggregators
   std::vector<Relay> relay_of_node;  ///< not empty: node first, then between nodes
 
-  int group(int rank) const { return group_of.empty() ? 0 : group_of[static_cast<std::size_t>(rank)]; }
+  int group(int rank) const {
+    return group_of.empty() ? 0 : group_of[static_cast<std::size_t>(rank)];
+  }
   /// The same plan for a file position `delta` bytes further.
   void shift(std::int64_t delta);
   std::size_t memory_bytes() const;

@@ -25,7 +25,8 @@ std::vector<int> spread(const std::vector<int>& members, int count) {
   std::vector<int> chosen;
   const auto size = static_cast<int>(members.size());
   for (int i = 0; i < std::min(count, size); ++i)
-    chosen.push_back(members[static_cast<std::size_t>(static_cast<std::int64_t>(i) * size / std::min(count, size))]);
+    chosen.push_back(members[static_cast<std::size_t>(static_cast<std::int64_t>(i) * size /
+                                                      std::min(count, size))]);
   return chosen;
 }
 
@@ -57,7 +58,8 @@ std::vector<int> candidates_per_node(const PlanInput& in) {
 /// The members of a node or group with most to move, first.
 std::vector<int> by_data(const PlanInput& in, std::vector<int> members, int count) {
   std::stable_sort(members.begin(), members.end(), [&](int a, int b) {
-    return in.ranks[static_cast<std::size_t>(a)].bytes > in.ranks[static_cast<std::size_t>(b)].bytes;
+    return in.ranks[static_cast<std::size_t>(a)].bytes >
+           in.ranks[static_cast<std::size_t>(b)].bytes;
   });
   members.resize(std::min(members.size(), static_cast<std::size_t>(std::max(1, count))));
   std::sort(members.begin(), members.end());
@@ -67,7 +69,8 @@ std::vector<int> by_data(const PlanInput& in, std::vector<int> members, int coun
 /// Gives out the cycle buffers of each node.
 class SeatCounter {
  public:
-  explicit SeatCounter(const PlanInput& in) : in_(in), taken_(static_cast<std::size_t>(in.topology.nodes())) {}
+  explicit SeatCounter(const PlanInput& in)
+      : in_(in), taken_(static_cast<std::size_t>(in.topology.nodes())) {}
   bool full(int rank) const { return taken(rank) >= in_.seats_per_node; }
   int take(int rank) { return taken_[node(rank)]++; }
   int taken_on(int node) const { return taken_[static_cast<std::size_t>(node)]; }
@@ -81,8 +84,9 @@ class SeatCounter {
 
 std::int64_t cycle_bytes_for(const PlanInput& in, std::size_t members) {
   if (!in.parameters.scaling) return in.parameters.cycle_bytes;
-  return std::min(in.parameters.cycle_bytes * static_cast<std::int64_t>(std::max<std::size_t>(1, members)),
-                  in.parameters.most_cycle_bytes);
+  return std::min(
+      in.parameters.cycle_bytes * static_cast<std::int64_t>(std::max<std::size_t>(1, members)),
+      in.parameters.most_cycle_bytes);
 }
 
 std::int64_t cut_alignment(const PlanInput& in) {
@@ -91,9 +95,10 @@ std::int64_t cut_alignment(const PlanInput& in) {
 }
 
 /// Cuts the members' bytes among `ranks` and adds one aggregator for each range that is not empty.
-void add_ranges(Plan& plan, const PlanInput& in, SeatCounter& seats, const std::vector<int>& members,
-                const std::vector<int>& ranks, int group) {
-  const auto cuts = cut_by_bytes(in.ranks, members, static_cast<int>(ranks.size()), cut_alignment(in));
+void add_ranges(Plan& plan, const PlanInput& in, SeatCounter& seats,
+                const std::vector<int>& members, const std::vector<int>& ranks, int group) {
+  const auto cuts =
+      cut_by_bytes(in.ranks, members, static_cast<int>(ranks.size()), cut_alignment(in));
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const auto length = cuts[i + 1] - cuts[i];
     if (length > 0)
@@ -108,7 +113,8 @@ void plan_even(Plan& plan, const PlanInput& in, SeatCounter& seats) {
   add_ranges(plan, in, seats, members, ranks, 0);
 }
 
-/// One aggregator (or n) per data server: server s holds the stripes s, s + servers, s + 2 servers, ...
+/// One aggregator (or n) per data server: server s holds the stripes s, s + servers, s + 2 servers,
+/// ...
 void plan_stripes(Plan& plan, const PlanInput& in, SeatCounter& seats) {
   const auto& p = in.parameters;
   const auto span = span_of(in.ranks, everyone(in));
@@ -118,7 +124,8 @@ void plan_stripes(Plan& plan, const PlanInput& in, SeatCounter& seats) {
   const auto parts = std::max(1, p.aggregators_per_server);
   std::vector<Run> domains;
   for (int server = 0; server < p.stripe_servers; ++server) {
-    const auto from = first + ((server - first) % p.stripe_servers + p.stripe_servers) % p.stripe_servers;
+    const auto from =
+        first + ((server - first) % p.stripe_servers + p.stripe_servers) % p.stripe_servers;
     const auto stripes = from < last ? (last - from - 1) / p.stripe_servers + 1 : 0;
     for (int part = 0; part < parts; ++part) {
       const auto begin = stripes * part / parts, end = stripes * (part + 1) / parts;
@@ -128,8 +135,8 @@ void plan_stripes(Plan& plan, const PlanInput& in, SeatCounter& seats) {
                            end - begin > 1 ? stride : 0, end - begin});
     }
   }
-  // Spread over all nodes, so that no node's link carries every server's bytes. With more servers than candidates a
-  // rank serves several, one after the other on one seat.
+  // Spread over all nodes, so that no node's link carries every server's bytes. With more servers
+  // than candidates a rank serves several, one after the other on one seat.
   const auto candidates = spread(candidates_per_node(in), static_cast<int>(domains.size()));
   for (std::size_t i = 0; i < domains.size(); ++i)
     plan.aggregators.push_back({candidates[i % candidates.size()], 0, 0, domains[i]});
@@ -144,23 +151,27 @@ void plan_stripes(Plan& plan, const PlanInput& in, SeatCounter& seats) {
 void set_groups(Plan& plan, const PlanInput& in, const std::vector<std::vector<int>>& groups) {
   plan.group_of.assign(in.ranks.size(), -1);
   for (std::size_t g = 0; g < groups.size(); ++g)
-    for (const int rank : groups[g]) plan.group_of[static_cast<std::size_t>(rank)] = static_cast<int>(g);
+    for (const int rank : groups[g])
+      plan.group_of[static_cast<std::size_t>(rank)] = static_cast<int>(g);
 }
 
 std::size_t seats_in_all(const PlanInput& in) {
-  return static_cast<std::size_t>(in.topology.nodes()) * static_cast<std::size_t>(in.seats_per_node);
+  return static_cast<std::size_t>(in.topology.nodes()) *
+         static_cast<std::size_t>(in.seats_per_node);
 }
 
 std::vector<std::vector<int>> groups_of(const Recipe& recipe, const PlanInput& in) {
   std::vector<std::vector<int>> groups;
   if (recipe.partition == Partition::node) {
-    for (int node = 0; node < in.topology.nodes(); ++node) groups.push_back(in.topology.ranks_of(node));
+    for (int node = 0; node < in.topology.nodes(); ++node)
+      groups.push_back(in.topology.ranks_of(node));
     return groups;
   }
   int size = in.parameters.group_size;
   if (size <= 0) size = std::max(1, in.topology.ranks() / std::max(1, in.topology.nodes()));
   // No more groups than cycle buffers, and none much larger than the others.
-  const auto busy = std::count_if(in.ranks.begin(), in.ranks.end(), [](const RankSummary& r) { return !r.empty(); });
+  const auto busy = std::count_if(in.ranks.begin(), in.ranks.end(),
+                                  [](const RankSummary& r) { return !r.empty(); });
   const auto seats = static_cast<std::int64_t>(seats_in_all(in));
   size = std::max(size, static_cast<int>((busy + seats - 1) / seats));
   return groups_by_layout(in.ranks, size);
@@ -169,12 +180,14 @@ std::vector<std::vector<int>> groups_of(const Recipe& recipe, const PlanInput& i
 int writers_wanted(const Recipe& recipe, const PlanInput& in, const std::vector<int>& group) {
   const auto size = static_cast<int>(group.size());
   if (recipe.aggregators == Choice::every) return size;
-  if (recipe.aggregators == Choice::writers) return std::clamp(in.parameters.writers_per_group, 1, size);
+  if (recipe.aggregators == Choice::writers)
+    return std::clamp(in.parameters.writers_per_group, 1, size);
   return default_per_node(in, size);
 }
 
 /// Members whose node still has a cycle buffer; the first of the group if none has.
-std::vector<int> seated(const SeatCounter& seats, const std::vector<int>& ranks, const PlanInput& in) {
+std::vector<int> seated(const SeatCounter& seats, const std::vector<int>& ranks,
+                        const PlanInput& in) {
   std::map<int, int> promised;
   std::vector<int> kept;
   for (const int rank : ranks) {
@@ -187,7 +200,8 @@ std::vector<int> seated(const SeatCounter& seats, const std::vector<int>& ranks,
 }
 
 /// Any rank of the job whose node still has a cycle buffer, near the group's first rank.
-std::vector<int> fallback_seat(const SeatCounter& seats, const std::vector<int>& group, const PlanInput& in) {
+std::vector<int> fallback_seat(const SeatCounter& seats, const std::vector<int>& group,
+                               const PlanInput& in) {
   const int ranks = in.topology.ranks();
   for (int i = 0; i < ranks; ++i) {
     const int rank = (group[0] + i) % ranks;
@@ -268,14 +282,21 @@ Plan plan_recipe(const Recipe& recipe, const PlanInput& in) {
   plan.cycle_bytes = cycle_bytes_for(in, in.ranks.size());
   SeatCounter seats(in);
   switch (recipe.partition) {
-    case Partition::even: plan_even(plan, in, seats); break;
-    case Partition::stripes: plan_stripes(plan, in, seats); break;
-    default: plan_groups(recipe, plan, in, seats); break;
+    case Partition::even:
+      plan_even(plan, in, seats);
+      break;
+    case Partition::stripes:
+      plan_stripes(plan, in, seats);
+      break;
+    default:
+      plan_groups(recipe, plan, in, seats);
+      break;
   }
   if (plan.exchange == Exchange::slots) {
     assign_writers(plan, in);
     if (!slots_fit(plan, in)) {  // too many ranks for the buffers: by offset needs no slots
-      plan = plan_recipe({Partition::even, Choice::per_node, Cycles::by_offset, recipe.requests}, in);
+      plan =
+          plan_recipe({Partition::even, Choice::per_node, Cycles::by_offset, recipe.requests}, in);
       return plan;
     }
   }

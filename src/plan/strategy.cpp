@@ -10,7 +10,8 @@
 namespace choir {
 namespace {
 
-// Rough costs of a present-day node, in seconds; they only order the candidates that are then measured.
+// Rough costs of a present-day node, in seconds; they only order the candidates that are then
+// measured.
 constexpr double per_request = 2e-6;
 constexpr double per_piece = 10e-9;
 constexpr double per_byte_memory = 0.15e-9;
@@ -30,7 +31,8 @@ double total_bytes(const PlanInput& in) {
 }
 
 double workers(const PlanInput& in) {
-  return std::max(1, std::min(in.topology.ranks(), in.topology.nodes() * in.topology.cores_per_node()));
+  return std::max(
+      1, std::min(in.topology.ranks(), in.topology.nodes() * in.topology.cores_per_node()));
 }
 
 /// Part of the bytes that must leave their node if every byte goes to a random node.
@@ -38,13 +40,16 @@ double leaving(const PlanInput& in) { return 1.0 - 1.0 / std::max(1, in.topology
 
 double estimate_mapped(const PlanInput& in, const Situation& s) {
   if (!s.local_file_system || in.topology.nodes() != 1 || !s.readable) return not_applicable;
-  return (total_bytes(in) * (per_byte_memory + per_byte_storage / 2) + static_cast<double>(s.pieces) * per_piece) /
+  return (total_bytes(in) * (per_byte_memory + per_byte_storage / 2) +
+          static_cast<double>(s.pieces) * per_piece) /
          workers(in);
 }
 
 double estimate_host(const PlanInput& in, const Situation& s) {
-  return 2 * (total_bytes(in) * (2 * per_byte_memory + per_byte_storage + leaving(in) * per_byte_network) +
-              static_cast<double>(s.pieces) * 4 * per_piece) /
+  return 2 *
+         (total_bytes(in) *
+              (2 * per_byte_memory + per_byte_storage + leaving(in) * per_byte_network) +
+          static_cast<double>(s.pieces) * 4 * per_piece) /
          workers(in);
 }
 
@@ -69,50 +74,62 @@ double estimate_recipe(const Recipe& recipe, const PlanInput& in, const Situatio
   const double bytes = total_bytes(in);
   const double pieces = static_cast<double>(s.pieces);
   if (recipe.partition == Partition::owner) {
-    const double at_once = recipe.scheduled ? std::min<double>(in.parameters.concurrent, workers(in)) : workers(in);
+    const double at_once =
+        recipe.scheduled ? std::min<double>(in.parameters.concurrent, workers(in)) : workers(in);
     return (bytes * per_byte_storage + pieces * per_request) / at_once;
   }
   const double moved = bytes * (per_byte_memory + per_byte_storage) + pieces * per_piece;
   const bool stays = recipe.partition == Partition::node;
-  const double network = stays ? 0 : bytes * leaving(in) * per_byte_network * (recipe.node_first ? 0.8 : 1.0);
+  const double network =
+      stays ? 0 : bytes * leaving(in) * per_byte_network * (recipe.node_first ? 0.8 : 1.0);
   // Groups that interleave in the file write pieces; ranges of everyone's bytes are whole.
-  const double requests = recipe.partition == Partition::even || recipe.partition == Partition::stripes
-                              ? 0
-                              : (in.topology.nodes() > 1 ? pieces * per_request / 4 : 0);
-  return (moved + network + requests) / workers(in) + (recipe.cycles == Cycles::per_rank ? pieces * per_piece : 0);
+  const double requests =
+      recipe.partition == Partition::even || recipe.partition == Partition::stripes
+          ? 0
+          : (in.topology.nodes() > 1 ? pieces * per_request / 4 : 0);
+  return (moved + network + requests) / workers(in) +
+         (recipe.cycles == Cycles::per_rank ? pieces * per_piece : 0);
 }
 
 Strategy strategy_from(std::string name, std::string summary, const Recipe& recipe) {
   if (recipe.cycles == Cycles::per_rank && recipe.partition != Partition::layout &&
       recipe.partition != Partition::node)
     throw std::invalid_argument("cycles 'per_rank' needs partition 'layout' or 'node'");
-  if (recipe.node_first && recipe.partition != Partition::even && recipe.partition != Partition::stripes)
+  if (recipe.node_first && recipe.partition != Partition::even &&
+      recipe.partition != Partition::stripes)
     throw std::invalid_argument("node_first needs partition 'even' or 'stripes'");
   if (recipe.requests == Requests::sieve && recipe.partition != Partition::even &&
       recipe.partition != Partition::stripes)
-    throw std::invalid_argument("requests 'sieve' needs partition 'even' or 'stripes': elsewhere a hole may be "
-                                "another rank's data");
-  return {std::move(name), std::move(summary),
-          [recipe](const PlanInput& in) { return plan_recipe(recipe, in); },
-          [recipe](const PlanInput& in, const Situation& s) { return estimate_recipe(recipe, in, s); }};
+    throw std::invalid_argument(
+        "requests 'sieve' needs partition 'even' or 'stripes': elsewhere a hole may be "
+        "another rank's data");
+  return {
+      std::move(name), std::move(summary),
+      [recipe](const PlanInput& in) { return plan_recipe(recipe, in); },
+      [recipe](const PlanInput& in, const Situation& s) { return estimate_recipe(recipe, in, s); }};
 }
 
-Recipe parse_recipe(const std::string& partition, const std::string& aggregators, const std::string& cycles,
-                    const std::string& requests, bool node_first) {
+Recipe parse_recipe(const std::string& partition, const std::string& aggregators,
+                    const std::string& cycles, const std::string& requests, bool node_first) {
   Recipe recipe;
   recipe.partition = word<Partition>("partition", partition, "owner, even, stripes, node, layout",
-                                     {{"owner", Partition::owner}, {"even", Partition::even},
-                                      {"stripes", Partition::stripes}, {"node", Partition::node},
+                                     {{"owner", Partition::owner},
+                                      {"even", Partition::even},
+                                      {"stripes", Partition::stripes},
+                                      {"node", Partition::node},
                                       {"layout", Partition::layout}});
-  recipe.aggregators = word<Choice>("aggregators", aggregators, "every, per_node, per_server, most_data, writers",
-                                    {{"every", Choice::every}, {"per_node", Choice::per_node},
-                                     {"per_server", Choice::per_server}, {"most_data", Choice::most_data},
-                                     {"writers", Choice::writers}});
+  recipe.aggregators =
+      word<Choice>("aggregators", aggregators, "every, per_node, per_server, most_data, writers",
+                   {{"every", Choice::every},
+                    {"per_node", Choice::per_node},
+                    {"per_server", Choice::per_server},
+                    {"most_data", Choice::most_data},
+                    {"writers", Choice::writers}});
   recipe.cycles = word<Cycles>("cycles", cycles, "by_offset, per_rank",
                                {{"by_offset", Cycles::by_offset}, {"per_rank", Cycles::per_rank}});
-  recipe.requests = word<Requests>("requests", requests, "list, coalesce, sieve",
-                                   {{"list", Requests::list}, {"coalesce", Requests::coalesce},
-                                    {"sieve", Requests::sieve}});
+  recipe.requests = word<Requests>(
+      "requests", requests, "list, coalesce, sieve",
+      {{"list", Requests::list}, {"coalesce", Requests::coalesce}, {"sieve", Requests::sieve}});
   recipe.node_first = node_first;
   return recipe;
 }
@@ -122,7 +139,8 @@ StrategyTable::StrategyTable() {
   const auto row = [&](const char* name, const char* summary, const Recipe& recipe) {
     rows_.push_back(strategy_from(name, summary, recipe));
   };
-  row("individual", "every rank moves its own bytes", {Partition::owner, Choice::every, Cycles::by_offset, list});
+  row("individual", "every rank moves its own bytes",
+      {Partition::owner, Choice::every, Cycles::by_offset, list});
   row("scheduled_individual", "every rank its own bytes, at most k ranks at a time",
       {Partition::owner, Choice::every, Cycles::by_offset, list, false, true});
   row("two_phase", "contiguous file ranges, n aggregators per node",
@@ -144,7 +162,8 @@ StrategyTable::StrategyTable() {
 }
 
 void StrategyTable::add(Strategy strategy) {
-  if (find(strategy.name)) throw std::invalid_argument("a strategy named '" + strategy.name + "' exists already");
+  if (find(strategy.name))
+    throw std::invalid_argument("a strategy named '" + strategy.name + "' exists already");
   rows_.push_back(std::move(strategy));
 }
 

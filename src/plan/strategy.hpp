@@ -1,6 +1,8 @@
-// strategy.hpp: the table of strategies. A strategy is four choices, and one builder turns any four into a plan.
+// strategy.hpp: the table of strategies. A strategy is four choices, and one builder turns any four
+// into a plan.
 //
-// A new strategy is one row here, a `[strategy.NAME]` table in the configuration, or a plug-in that plans by itself.
+// A new strategy is one row here, a `[strategy.NAME]` table in the configuration, or a plug-in that
+// plans by itself.
 #pragma once
 
 #include <functional>
@@ -58,9 +60,10 @@ double estimate_recipe(const Recipe& recipe, const PlanInput& in, const Situatio
 /// A strategy from a recipe; throws std::invalid_argument if the choices do not fit together.
 Strategy strategy_from(std::string name, std::string summary, const Recipe& recipe);
 
-/// Reads "even", "per_node", "by_offset", "sieve"; throws std::invalid_argument naming the accepted words.
-Recipe parse_recipe(const std::string& partition, const std::string& aggregators, const std::string& cycles,
-                    const std::string& requests, bool node_first);
+/// Reads "even", "per_node", "by_offset", "sieve"; throws std::invalid_argument naming the accepted
+/// words.
+Recipe parse_recipe(const std::string& partition, const std::string& aggregators,
+                    const std::string& cycles, const std::string& requests, bool node_first);
 
 /// The strategies a job can use, in the table's order, with those added from the configuration.
 class StrategyTable {
@@ -76,7 +79,8 @@ class StrategyTable {
 
 inline constexpr double not_applicable = std::numeric_limits<double>::infinity();
 
-/// Name of the function a plug-in exports: `extern "C" void choir_add_strategies(choir::StrategyTable&)`.
+/// Name of the function a plug-in exports: `extern "C" void
+/// choir_add_strategies(choir::StrategyTable&)`.
 inline constexpr const char* plugin_entry = "choir_add_strategies";
 /// Loads a plug-in; throws std::runtime_error with the reason if it cannot.
 void load_plugin(StrategyTable& table, const std::string& path);

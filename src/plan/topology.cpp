@@ -8,7 +8,8 @@ Topology::Topology(const std::vector<int>& node_of, int cores_per_node)
     : node_of_(node_of.size()), cores_per_node_(cores_per_node < 1 ? 1 : cores_per_node) {
   std::unordered_map<int, int> numbers;
   for (std::size_t rank = 0; rank < node_of.size(); ++rank) {
-    const auto [found, fresh] = numbers.try_emplace(node_of[rank], static_cast<int>(numbers.size()));
+    const auto [found, fresh] =
+        numbers.try_emplace(node_of[rank], static_cast<int>(numbers.size()));
     if (fresh) ranks_of_.emplace_back();
     node_of_[rank] = found->second;
     ranks_of_[static_cast<std::size_t>(found->second)].push_back(static_cast<int>(rank));

@@ -8,13 +8,16 @@ namespace choir {
 class Topology {
  public:
   Topology() = default;
-  /// `node_of[r]` is any number that is equal for ranks of one node; nodes are renumbered by their first rank.
+  /// `node_of[r]` is any number that is equal for ranks of one node; nodes are renumbered by their
+  /// first rank.
   explicit Topology(const std::vector<int>& node_of, int cores_per_node);
 
   int ranks() const { return static_cast<int>(node_of_.size()); }
   int nodes() const { return static_cast<int>(ranks_of_.size()); }
   int node_of(int rank) const { return node_of_[static_cast<std::size_t>(rank)]; }
-  const std::vector<int>& ranks_of(int node) const { return ranks_of_[static_cast<std::size_t>(node)]; }
+  const std::vector<int>& ranks_of(int node) const {
+    return ranks_of_[static_cast<std::size_t>(node)];
+  }
   int cores_per_node() const { return cores_per_node_; }
 
  private:

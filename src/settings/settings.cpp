@@ -18,14 +18,17 @@ bool parse_int(const std::string& text, std::int64_t low, std::int64_t high, std
 }
 
 bool parse_bool(const std::string& text, bool& value) {
-  if (text == "1" || text == "true" || text == "on" || text == "yes") value = true;
-  else if (text == "0" || text == "false" || text == "off" || text == "no" || text.empty()) value = false;
-  else return false;
+  if (text == "1" || text == "true" || text == "on" || text == "yes")
+    value = true;
+  else if (text == "0" || text == "false" || text == "off" || text == "no" || text.empty())
+    value = false;
+  else
+    return false;
   return true;
 }
 
-Key word_key(const char* name, std::string Settings::*field, const char* accepted, const char* meaning,
-             std::vector<std::string> words) {
+Key word_key(const char* name, std::string Settings::*field, const char* accepted,
+             const char* meaning, std::vector<std::string> words) {
   return {name, accepted, meaning,
           [=](Settings& s, const std::string& v) {
             for (const auto& word : words)
@@ -35,12 +38,15 @@ Key word_key(const char* name, std::string Settings::*field, const char* accepte
           [=](const Settings& s) { return s.*field; }};
 }
 
-Key text_key(const char* name, std::string Settings::*field, const char* accepted, const char* meaning) {
-  return {name, accepted, meaning, [=](Settings& s, const std::string& v) { return s.*field = v, true; },
+Key text_key(const char* name, std::string Settings::*field, const char* accepted,
+             const char* meaning) {
+  return {name, accepted, meaning,
+          [=](Settings& s, const std::string& v) { return s.*field = v, true; },
           [=](const Settings& s) { return s.*field; }};
 }
 
-Key int_key(const char* name, int Settings::*field, int low, int high, const char* accepted, const char* meaning) {
+Key int_key(const char* name, int Settings::*field, int low, int high, const char* accepted,
+            const char* meaning) {
   return {name, accepted, meaning,
           [=](Settings& s, const std::string& v) {
             std::int64_t value = 0;
@@ -63,7 +69,8 @@ Key size_key(const char* name, std::int64_t Settings::*field, std::int64_t low, 
           [=](const Settings& s) { return std::to_string(s.*field); }};
 }
 
-Key fraction_key(const char* name, double Settings::*field, const char* accepted, const char* meaning) {
+Key fraction_key(const char* name, double Settings::*field, const char* accepted,
+                 const char* meaning) {
   return {name, accepted, meaning,
           [=](Settings& s, const std::string& v) {
             char* end = nullptr;
@@ -76,7 +83,8 @@ Key fraction_key(const char* name, double Settings::*field, const char* accepted
 }
 
 Key bool_key(const char* name, bool Settings::*field, const char* meaning) {
-  return {name, "0 or 1", meaning, [=](Settings& s, const std::string& v) { return parse_bool(v, s.*field); },
+  return {name, "0 or 1", meaning,
+          [=](Settings& s, const std::string& v) { return parse_bool(v, s.*field); },
           [=](const Settings& s) { return std::string(s.*field ? "1" : "0"); }};
 }
 
@@ -85,20 +93,26 @@ constexpr int many = 1'000'000;
 
 std::vector<Key> make_keys() {
   return {
-      text_key("strategy", &Settings::strategy, "auto or a strategy's name", "who does what in a collective call"),
-      text_key("read_strategy", &Settings::read_strategy, "a strategy's name", "strategy of reads only"),
-      text_key("write_strategy", &Settings::write_strategy, "a strategy's name", "strategy of writes only"),
+      text_key("strategy", &Settings::strategy, "auto or a strategy's name",
+               "who does what in a collective call"),
+      text_key("read_strategy", &Settings::read_strategy, "a strategy's name",
+               "strategy of reads only"),
+      text_key("write_strategy", &Settings::write_strategy, "a strategy's name",
+               "strategy of writes only"),
       text_key("candidates", &Settings::candidates, "strategies' names, separated by commas",
                "what auto may choose from; empty: all that apply"),
-      word_key("backend", &Settings::backend, "posix or io_uring", "how storage is reached", {"posix", "io_uring"}),
-      word_key("progress", &Settings::progress, "auto, thread or poll", "who advances nonblocking calls",
-               {"auto", "thread", "poll"}),
-      int_key("aggregators_per_node", &Settings::aggregators_per_node, 0, many, "0 (by cores) or a number",
-              "ranks of a node that talk to storage"),
-      int_key("aggregators", &Settings::aggregators, 0, many, "0 (no limit) or a number", "the same, of the whole job"),
-      int_key("aggregators_per_server", &Settings::aggregators_per_server, 1, many, "a number from 1",
-              "disk_first: ranks per data server"),
-      size_key("cycle_buffer_bytes", &Settings::cycle_buffer_bytes, 64, gib, "64 to 1G", "one cycle buffer"),
+      word_key("backend", &Settings::backend, "posix or io_uring", "how storage is reached",
+               {"posix", "io_uring"}),
+      word_key("progress", &Settings::progress, "auto, thread or poll",
+               "who advances nonblocking calls", {"auto", "thread", "poll"}),
+      int_key("aggregators_per_node", &Settings::aggregators_per_node, 0, many,
+              "0 (by cores) or a number", "ranks of a node that talk to storage"),
+      int_key("aggregators", &Settings::aggregators, 0, many, "0 (no limit) or a number",
+              "the same, of the whole job"),
+      int_key("aggregators_per_server", &Settings::aggregators_per_server, 1, many,
+              "a number from 1", "disk_first: ranks per data server"),
+      size_key("cycle_buffer_bytes", &Settings::cycle_buffer_bytes, 64, gib, "64 to 1G",
+               "one cycle buffer"),
       word_key("cycle_buffer", &Settings::cycle_buffer, "constant or scaling",
                "whether cycle buffers grow with the ranks they serve", {"constant", "scaling"}),
       size_key("cycle_buffer_max_bytes", &Settings::cycle_buffer_max_bytes, 4096, gib, "4K to 1G",
@@ -111,23 +125,26 @@ std::vector<Key> make_keys() {
               "scheduled_individual: ranks in storage at a time"),
       fraction_key("sieve_threshold", &Settings::sieve_threshold, "0 to 1",
                    "least part of a window that must be asked for before holes are read too"),
-      size_key("striping_unit", &Settings::striping_unit, 0, gib, "0 (ask the file system) or a size",
-               "bytes of a stripe"),
-      int_key("striping_factor", &Settings::striping_factor, 0, many, "0 (ask the file system) or a number",
-              "data servers of the file"),
+      size_key("striping_unit", &Settings::striping_unit, 0, gib,
+               "0 (ask the file system) or a size", "bytes of a stripe"),
+      int_key("striping_factor", &Settings::striping_factor, 0, many,
+              "0 (ask the file system) or a number", "data servers of the file"),
       int_key("ranks_per_node", &Settings::ranks_per_node, 0, many, "0 (real nodes) or a number",
               "splits a host into imaginary nodes, for tests"),
       bool_key("stats", &Settings::stats, "a table on standard error when a file is closed"),
       text_key("trace", &Settings::trace, "a folder", "a record of every call, as JSON Lines"),
-      text_key("record", &Settings::record, "a file", "who neighbours whom in the files, for choir place"),
+      text_key("record", &Settings::record, "a file",
+               "who neighbours whom in the files, for choir place"),
       text_key("fault", &Settings::fault, "op=..,after=..,error=..", "a faulty device, for tests"),
       text_key("memory", &Settings::memory, "on, off or a file", "what earlier runs have learned"),
       int_key("examine_calls", &Settings::examine_calls, 1, 1000, "a number from 1",
               "calls each candidate serves when it is examined"),
-      fraction_key("drift", &Settings::drift, "0 to 1", "change of throughput that starts a new examination"),
+      fraction_key("drift", &Settings::drift, "0 to 1",
+                   "change of throughput that starts a new examination"),
       size_key("plan_cache_bytes", &Settings::plan_cache_bytes, 0, std::int64_t{64} * gib, "a size",
                "bound of the kept plans"),
-      text_key("plugins", &Settings::plugins, "paths, separated by commas", "shared objects that add strategies"),
+      text_key("plugins", &Settings::plugins, "paths, separated by commas",
+               "shared objects that add strategies"),
   };
 }
 
@@ -136,7 +153,8 @@ bool set_custom(Settings& settings, const Entry& entry) {
   if (entry.key.compare(0, prefix.size(), prefix) != 0) return false;
   const auto dot = entry.key.find('.', prefix.size());
   if (dot == std::string::npos) return false;
-  settings.custom[entry.key.substr(prefix.size(), dot - prefix.size())][entry.key.substr(dot + 1)] = entry.value;
+  settings.custom[entry.key.substr(prefix.size(), dot - prefix.size())][entry.key.substr(dot + 1)] =
+      entry.value;
   return true;
 }
 
@@ -145,15 +163,23 @@ std::string one_warning(const Entry& entry, const std::string& why) {
 }
 
 /// The hints of the standard and of ROMIO, in choir's words.
-void translate(const std::string& key, const std::string& value, const std::string& source, Entries& out) {
+void translate(const std::string& key, const std::string& value, const std::string& source,
+               Entries& out) {
   const bool off = value == "disable" || value == "false";
-  if (key == "cb_nodes") out.push_back({"aggregators", value, source});
-  else if (key == "cb_buffer_size") out.push_back({"cycle_buffer_bytes", value, source});
-  else if (key == "striping_unit" || key == "striping_factor") out.push_back({key, value, source});
-  else if (key == "romio_cb_write" && off) out.push_back({"write_strategy", "individual", source});
-  else if (key == "romio_cb_read" && off) out.push_back({"read_strategy", "individual", source});
-  else if (key == "collective_buffering" && off) out.push_back({"strategy", "individual", source});
-  else if (key == "romio_ds_write" && off) out.push_back({"sieve_threshold", "1", source});
+  if (key == "cb_nodes")
+    out.push_back({"aggregators", value, source});
+  else if (key == "cb_buffer_size")
+    out.push_back({"cycle_buffer_bytes", value, source});
+  else if (key == "striping_unit" || key == "striping_factor")
+    out.push_back({key, value, source});
+  else if (key == "romio_cb_write" && off)
+    out.push_back({"write_strategy", "individual", source});
+  else if (key == "romio_cb_read" && off)
+    out.push_back({"read_strategy", "individual", source});
+  else if (key == "collective_buffering" && off)
+    out.push_back({"strategy", "individual", source});
+  else if (key == "romio_ds_write" && off)
+    out.push_back({"sieve_threshold", "1", source});
   else if (key == "cb_config_list" && value.compare(0, 2, "*:") == 0 && value != "*:*")
     out.push_back({"aggregators_per_node", value.substr(2), source});
 }
@@ -168,10 +194,14 @@ bool parse_size(const std::string& text, std::int64_t& bytes) {
   std::string unit(end);
   for (auto& c : unit) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   int shift = 0;
-  if (unit == "k" || unit == "kib" || unit == "kb") shift = 10;
-  else if (unit == "m" || unit == "mib" || unit == "mb") shift = 20;
-  else if (unit == "g" || unit == "gib" || unit == "gb") shift = 30;
-  else if (!unit.empty() && unit != "b") return false;
+  if (unit == "k" || unit == "kib" || unit == "kb")
+    shift = 10;
+  else if (unit == "m" || unit == "mib" || unit == "mb")
+    shift = 20;
+  else if (unit == "g" || unit == "gib" || unit == "gb")
+    shift = 30;
+  else if (!unit.empty() && unit != "b")
+    return false;
   if (number > (std::numeric_limits<std::int64_t>::max() >> shift)) return false;
   bytes = static_cast<std::int64_t>(number) << shift;
   return true;
@@ -192,8 +222,8 @@ std::vector<std::string> apply_entries(Settings& settings, const Entries& entrie
     if (known == nullptr) {
       warnings.push_back(one_warning(entry, "there is no such setting (see choir info)"));
     } else if (!known->set(settings, entry.value)) {
-      warnings.push_back(one_warning(entry, std::string("accepted is ") + known->accepted + "; keeping " +
-                                                known->get(settings)));
+      warnings.push_back(one_warning(entry, std::string("accepted is ") + known->accepted +
+                                                "; keeping " + known->get(settings)));
     } else {
       settings.sources[entry.key] = entry.source;
     }
@@ -216,7 +246,8 @@ Entries entries_from_hints(const std::vector<std::pair<std::string, std::string>
 std::string serialise(const Entries& entries) {
   std::string text;
   for (const auto& entry : entries)
-    for (const auto* field : {&entry.key, &entry.value, &entry.source}) text.append(*field).push_back('\0');
+    for (const auto* field : {&entry.key, &entry.value, &entry.source})
+      text.append(*field).push_back('\0');
   return text;
 }
 

@@ -1,8 +1,9 @@
 // settings.hpp: what a user can set, from where, and what is in force.
 //
-// Authority, lowest first: built-in defaults, /etc/choir.toml, ./choir.toml or $CHOIR_CONFIG, CHOIR_* in the
-// environment, MPI_Info at open. Read on rank 0 and broadcast as text, so that ranks can never disagree. A key or
-// value that makes no sense is one warning; the run goes on with what was in force before.
+// Authority, lowest first: built-in defaults, /etc/choir.toml, ./choir.toml or $CHOIR_CONFIG,
+// CHOIR_* in the environment, MPI_Info at open. Read on rank 0 and broadcast as text, so that ranks
+// can never disagree. A key or value that makes no sense is one warning; the run goes on with what
+// was in force before.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +68,8 @@ using Entries = std::vector<Entry>;
 /// Applies entries in order; returns warnings, one sentence each.
 std::vector<std::string> apply_entries(Settings& settings, const Entries& entries);
 
-/// What the files and the environment of this process say. Adds warnings for files that cannot be read.
+/// What the files and the environment of this process say. Adds warnings for files that cannot be
+/// read.
 Entries read_entries(std::vector<std::string>& warnings);
 /// Entries for the MPI_Info keys that mean something to choir; others are not ours.
 Entries entries_from_hints(const std::vector<std::pair<std::string, std::string>>& hints);

@@ -20,25 +20,34 @@ std::string text_of(const toml::value& value) {
   return list;
 }
 
-void flatten(const toml::value& table, const std::string& prefix, const std::string& source, Entries& entries) {
+void flatten(const toml::value& table, const std::string& prefix, const std::string& source,
+             Entries& entries) {
   for (const auto& [key, value] : table.as_table()) {
-    // [strategy.NAME] tables and a `strategy = ` of its own exclude each other in TOML, so a file can say strategy.use.
-    if (prefix == "strategy." && key == "use") entries.push_back({"strategy", text_of(value), source});
-    else if (value.is_table()) flatten(value, prefix + key + ".", source, entries);
-    else entries.push_back({prefix + key, text_of(value), source});
+    // [strategy.NAME] tables and a `strategy = ` of its own exclude each other in TOML, so a file
+    // can say strategy.use.
+    if (prefix == "strategy." && key == "use")
+      entries.push_back({"strategy", text_of(value), source});
+    else if (value.is_table())
+      flatten(value, prefix + key + ".", source, entries);
+    else
+      entries.push_back({prefix + key, text_of(value), source});
   }
 }
 
-void read_file(const std::string& path, bool must_exist, Entries& entries, std::vector<std::string>& warnings) {
+void read_file(const std::string& path, bool must_exist, Entries& entries,
+               std::vector<std::string>& warnings) {
   if (access(path.c_str(), F_OK) != 0) {
-    if (must_exist) warnings.push_back("cannot read the configuration file " + path + ": " + std::strerror(errno));
+    if (must_exist)
+      warnings.push_back("cannot read the configuration file " + path + ": " +
+                         std::strerror(errno));
     return;
   }
   try {
     flatten(toml::parse(path), "", path, entries);
   } catch (const std::exception& e) {
     const std::string what = e.what();
-    warnings.push_back("the configuration file " + path + " is ignored: " + what.substr(0, what.find('\n')));
+    warnings.push_back("the configuration file " + path +
+                       " is ignored: " + what.substr(0, what.find('\n')));
   }
 }
 

@@ -72,12 +72,15 @@ class FaultyDevice final : public Device {
   }
 
   std::size_t limited(Fault::Operation operation, std::size_t size) const {
-    return fault_.short_bytes > 0 && matches(operation) ? std::min(size, static_cast<std::size_t>(fault_.short_bytes)) : size;
+    return fault_.short_bytes > 0 && matches(operation)
+               ? std::min(size, static_cast<std::size_t>(fault_.short_bytes))
+               : size;
   }
 
   ssize_t waited(off_t offset, ssize_t moved) {
     if (moved <= 0) return moved;
-    double seconds = fault_.bytes_per_second > 0 ? static_cast<double>(moved) / fault_.bytes_per_second : 0;
+    double seconds =
+        fault_.bytes_per_second > 0 ? static_cast<double>(moved) / fault_.bytes_per_second : 0;
     if (head_.exchange(offset + moved) != offset) seconds += fault_.seek_seconds;
     if (seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
     return moved;
@@ -91,9 +94,9 @@ class FaultyDevice final : public Device {
 };
 
 int error_named(const std::string& name) {
-  static const std::map<std::string, int> names{{"ENOSPC", ENOSPC}, {"EIO", EIO},     {"EFBIG", EFBIG},
-                                                {"EDQUOT", EDQUOT}, {"EROFS", EROFS}, {"EACCES", EACCES},
-                                                {"ESTALE", ESTALE}};
+  static const std::map<std::string, int> names{
+      {"ENOSPC", ENOSPC}, {"EIO", EIO},       {"EFBIG", EFBIG},  {"EDQUOT", EDQUOT},
+      {"EROFS", EROFS},   {"EACCES", EACCES}, {"ESTALE", ESTALE}};
   const auto found = names.find(name);
   if (found == names.end()) throw std::invalid_argument("unknown error name '" + name + "'");
   return found->second;
@@ -108,7 +111,8 @@ Fault::Operation operation_named(const std::string& name) {
 
 /// The whole of `text` as a number, or an error that names the field.
 template <class Number>
-Number number(const std::string& key, const std::string& text, Number (*read)(const std::string&, std::size_t*)) {
+Number number(const std::string& key, const std::string& text,
+              Number (*read)(const std::string&, std::size_t*)) {
   std::size_t used = 0;
   try {
     const auto value = read(text, &used);
@@ -119,11 +123,13 @@ Number number(const std::string& key, const std::string& text, Number (*read)(co
 }
 
 long long whole(const std::string& key, const std::string& text) {
-  return number<long long>(key, text, [](const std::string& t, std::size_t* used) { return std::stoll(t, used); });
+  return number<long long>(
+      key, text, [](const std::string& t, std::size_t* used) { return std::stoll(t, used); });
 }
 
 double real(const std::string& key, const std::string& text) {
-  return number<double>(key, text, [](const std::string& t, std::size_t* used) { return std::stod(t, used); });
+  return number<double>(key, text,
+                        [](const std::string& t, std::size_t* used) { return std::stod(t, used); });
 }
 
 bool flag(const std::string& key, const std::string& text) {
@@ -132,15 +138,24 @@ bool flag(const std::string& key, const std::string& text) {
 }
 
 void set_field(Fault& fault, const std::string& key, const std::string& value) {
-  if (key == "op") fault.operation = operation_named(value);
-  else if (key == "after") fault.after = whole(key, value);
-  else if (key == "error") fault.error = error_named(value);
-  else if (key == "short") fault.short_bytes = whole(key, value);
-  else if (key == "eintr") fault.interrupt = flag(key, value);
-  else if (key == "rank") fault.rank = static_cast<int>(whole(key, value));
-  else if (key == "bytes_per_second") fault.bytes_per_second = real(key, value);
-  else if (key == "seek") fault.seek_seconds = real(key, value);
-  else throw std::invalid_argument("unknown field '" + key + "'");
+  if (key == "op")
+    fault.operation = operation_named(value);
+  else if (key == "after")
+    fault.after = whole(key, value);
+  else if (key == "error")
+    fault.error = error_named(value);
+  else if (key == "short")
+    fault.short_bytes = whole(key, value);
+  else if (key == "eintr")
+    fault.interrupt = flag(key, value);
+  else if (key == "rank")
+    fault.rank = static_cast<int>(whole(key, value));
+  else if (key == "bytes_per_second")
+    fault.bytes_per_second = real(key, value);
+  else if (key == "seek")
+    fault.seek_seconds = real(key, value);
+  else
+    throw std::invalid_argument("unknown field '" + key + "'");
 }
 
 }  // namespace
@@ -156,7 +171,8 @@ Fault parse_fault(const std::string& text) {
     const auto comma = std::min(text.find(',', at), text.size());
     const auto field = text.substr(at, comma - at);
     const auto equals = field.find('=');
-    if (equals == std::string::npos) throw std::invalid_argument("'" + field + "' is not key=value");
+    if (equals == std::string::npos)
+      throw std::invalid_argument("'" + field + "' is not key=value");
     set_field(fault, field.substr(0, equals), field.substr(equals + 1));
     at = comma + 1;
   }

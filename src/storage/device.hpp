@@ -1,4 +1,5 @@
-// device.hpp: the system calls a backend makes, as an interface, so that faults are an ordinary device.
+// device.hpp: the system calls a backend makes, as an interface, so that faults are an ordinary
+// device.
 #pragma once
 
 #include <sys/types.h>
@@ -23,8 +24,9 @@ class Device {
 /// The kernel itself.
 Device& system_device();
 
-/// What a faulty device does: from the `after`-th matching request on, fail with `error`, move at most
-/// `short_bytes`, be interrupted once before each request, or be as slow as `bytes_per_second`.
+/// What a faulty device does: from the `after`-th matching request on, fail with `error`, move at
+/// most `short_bytes`, be interrupted once before each request, or be as slow as
+/// `bytes_per_second`.
 struct Fault {
   enum class Operation { any, read, write };
   Operation operation = Operation::any;

@@ -43,7 +43,8 @@ const FileSystem* known(std::uint32_t magic) {
 template <class Number>
 Number number_at(std::span<const unsigned char> bytes, std::size_t offset) {
   Number value = 0;
-  if (offset + sizeof value <= bytes.size()) std::memcpy(&value, bytes.data() + offset, sizeof value);
+  if (offset + sizeof value <= bytes.size())
+    std::memcpy(&value, bytes.data() + offset, sizeof value);
   return value;
 }
 
@@ -111,14 +112,17 @@ std::optional<StripeLayout> decode_ceph(const std::string& attribute) {
 
 std::optional<StripeLayout> read_stripe_layout(int fd) {
   switch (magic_of(fd)) {
-    case 0x0BD00BD0: return decode_lustre(attribute_of(fd, "lustre.lov"));
+    case 0x0BD00BD0:
+      return decode_lustre(attribute_of(fd, "lustre.lov"));
     case 0x00C36400:
     case 0x65735546: {  // CephFS by the kernel or by FUSE
       const auto text = attribute_of(fd, "ceph.file.layout");
       return decode_ceph({text.begin(), text.end()});
     }
-    case 0x19830326: return ask_beegfs(fd);
-    default: return std::nullopt;
+    case 0x19830326:
+      return ask_beegfs(fd);
+    default:
+      return std::nullopt;
   }
 }
 

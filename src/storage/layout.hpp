@@ -1,6 +1,7 @@
 // layout.hpp: how a file is striped over data servers, as its file system tells.
 //
-// Lustre and CephFS tell by extended attributes, BeeGFS by an ioctl; all are decoded here without their libraries.
+// Lustre and CephFS tell by extended attributes, BeeGFS by an ioctl; all are decoded here without
+// their libraries.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // posix.cpp: list transfers by pread, pwrite and their vector forms.
 //
-// Transfers that continue each other in the file become one system call. Short transfers are continued,
-// interrupted ones repeated, and no call asks for more than the kernel moves at once.
+// Transfers that continue each other in the file become one system call. Short transfers are
+// continued, interrupted ones repeated, and no call asks for more than the kernel moves at once.
 #include <limits.h>
 
 #include <cerrno>
@@ -40,7 +40,8 @@ class PosixStorage final : public Storage {
       end += transfer.length;
     }
     if (parts_.empty()) {  // one transfer too large for one call
-      parts_.push_back({job.transfers[first].data, static_cast<std::size_t>(job.transfers[first].length)});
+      parts_.push_back(
+          {job.transfers[first].data, static_cast<std::size_t>(job.transfers[first].length)});
       i = first + 1;
     }
     move_parts(job, offset);
@@ -59,8 +60,10 @@ class PosixStorage final : public Storage {
       }
       if (moved == 0) {
         // A write that moves nothing would loop for ever; a read has met the end of the file.
-        if (job.operation == Operation::write) job.error = ENOSPC;
-        else job.end_of_file = std::min(job.end_of_file, offset);
+        if (job.operation == Operation::write)
+          job.error = ENOSPC;
+        else
+          job.end_of_file = std::min(job.end_of_file, offset);
         return;
       }
       offset += moved;

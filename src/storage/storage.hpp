@@ -1,7 +1,7 @@
 // storage.hpp: where bytes live: list read and list write of one open file.
 //
-// Errors are values (errno numbers): a throwing aggregator would strand its peers. A job may finish later
-// (io_uring); posix jobs are finished when they are started.
+// Errors are values (errno numbers): a throwing aggregator would strand its peers. A job may finish
+// later (io_uring); posix jobs are finished when they are started.
 #pragma once
 
 #include <atomic>
@@ -30,9 +30,9 @@ inline constexpr std::int64_t no_end_of_file = INT64_MAX;
 struct Job {
   Operation operation = Operation::read;
   std::vector<Transfer> transfers;
-  int error = 0;                               ///< errno of the first failure
-  std::int64_t end_of_file = no_end_of_file;   ///< where a read met the end
-  int requests = 0;                            ///< system requests made
+  int error = 0;                              ///< errno of the first failure
+  std::int64_t end_of_file = no_end_of_file;  ///< where a read met the end
+  int requests = 0;                           ///< system requests made
   int in_flight = 0;
 };
 

@@ -1,7 +1,8 @@
 // uring.cpp: list transfers batched through io_uring.
 //
-// The ring is set up when first used. Short transfers are continued, and a kernel without io_uring (or one
-// that forbids it) makes uring_storage() return null, so that the caller uses posix instead.
+// The ring is set up when first used. Short transfers are continued, and a kernel without io_uring
+// (or one that forbids it) makes uring_storage() return null, so that the caller uses posix
+// instead.
 #include <liburing.h>
 
 #include <cerrno>
@@ -83,7 +84,8 @@ class UringStorage final : public Storage {
   void reap(bool wait) {
     io_uring_cqe* done = nullptr;
     if (wait && io_uring_submit_and_wait(&ring_, 1) < 0) return;
-    if (io_uring_sq_ready(&ring_) > 0) io_uring_submit(&ring_);  // what an earlier submit could not take
+    if (io_uring_sq_ready(&ring_) > 0)
+      io_uring_submit(&ring_);  // what an earlier submit could not take
     while (io_uring_peek_cqe(&ring_, &done) == 0 && done != nullptr) {
       auto* request = static_cast<Request*>(io_uring_cqe_get_data(done));
       const int moved = done->res;
@@ -96,8 +98,10 @@ class UringStorage final : public Storage {
 
   void finish(Request* request, int moved) {
     auto& job = *request->job;
-    if (moved == -EINTR || moved == -EAGAIN) moved = 0;
-    else if (moved < 0) return fail(request, -moved);
+    if (moved == -EINTR || moved == -EAGAIN)
+      moved = 0;
+    else if (moved < 0)
+      return fail(request, -moved);
     else if (moved == 0) {
       if (job.operation == Operation::write) return fail(request, ENOSPC);
       job.end_of_file = std::min(job.end_of_file, request->rest.offset);

@@ -1,4 +1,5 @@
-/* mcio_test.c: one call over many files: bytes, statuses, repeated files, empty ranks, and one file that fails. */
+/* mcio_test.c: one call over many files: bytes, statuses, repeated files, empty ranks, and one file
+ * that fails. */
 #include <choir/choir.h>
 #include <choir/mcio.h>
 #include <fcntl.h>
@@ -26,14 +27,15 @@ static void open_all(MPI_File* files, const char* folder) {
   for (int f = 0; f < files_opened; ++f) {
     char name[600];
     snprintf(name, sizeof name, "%s/mcio-%d", folder, f);
-    MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
-                  &files[f]);
+    MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                  MPI_INFO_NULL, &files[f]);
     MPI_Datatype strided;
     MPI_Type_vector(1, 1, 1, MPI_INT, &strided);
     MPI_Datatype tile;
     MPI_Type_create_resized(strided, 0, (MPI_Aint)sizeof(int) * ranks, &tile);
     MPI_Type_commit(&tile);
-    MPI_File_set_view(files[f], (MPI_Offset)sizeof(int) * rank, MPI_INT, tile, "native", MPI_INFO_NULL);
+    MPI_File_set_view(files[f], (MPI_Offset)sizeof(int) * rank, MPI_INT, tile, "native",
+                      MPI_INFO_NULL);
     MPI_Type_free(&strided);
     MPI_Type_free(&tile);
   }
@@ -57,13 +59,15 @@ static void write_and_read(MPI_File* files) {
     types[f] = MPI_INT;
     offsets[f] = 0;
   }
-  expect(MCIO_File_write_all(files, files_opened, sources, counts, types, statuses) == MPI_SUCCESS, "write_all");
+  expect(MCIO_File_write_all(files, files_opened, sources, counts, types, statuses) == MPI_SUCCESS,
+         "write_all");
   for (int f = 0; f < files_opened; ++f) {
     int got = -1;
     MPI_Get_count(&statuses[f], MPI_INT, &got);
     expect(got == counts[f], "a write's status has its count");
   }
-  expect(MCIO_File_read_at_all(files, files_opened, offsets, targets, counts, types, MPI_STATUSES_IGNORE) == MPI_SUCCESS,
+  expect(MCIO_File_read_at_all(files, files_opened, offsets, targets, counts, types,
+                               MPI_STATUSES_IGNORE) == MPI_SUCCESS,
          "read_at_all");
   for (int f = 0; f < files_opened; ++f)
     expect(memcmp(in[f], out[f], (size_t)counts[f] * sizeof(int)) == 0, "what was written is read");
@@ -91,10 +95,12 @@ static void one_file_many_times(MPI_File file) {
     types[p] = MPI_INT;
     offsets[p] = 10000 + p * length;
   }
-  expect(MCIO_File_write_at_all(same, parts, offsets, sources, counts, types, MPI_STATUSES_IGNORE) == MPI_SUCCESS,
+  expect(MCIO_File_write_at_all(same, parts, offsets, sources, counts, types,
+                                MPI_STATUSES_IGNORE) == MPI_SUCCESS,
          "one file six times");
   MPI_File_seek(file, 10000, MPI_SEEK_SET);
-  expect(MCIO_File_iread_all(same, parts, targets, counts, types, requests) == MPI_SUCCESS, "iread_all");
+  expect(MCIO_File_iread_all(same, parts, targets, counts, types, requests) == MPI_SUCCESS,
+         "iread_all");
   MPI_Waitall(parts, requests, statuses);
   expect(memcmp(in, out, parts * length * sizeof(int)) == 0, "six parts are read in order");
   free(out);
@@ -131,7 +137,8 @@ static void other_communicator(MPI_File file) {
   MPI_File own;
   char name[600];
   snprintf(name, sizeof name, "/tmp/mcio-half-%d-%d", (int)getppid(), rank % 2);
-  MPI_File_open(half, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &own);
+  MPI_File_open(half, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                MPI_INFO_NULL, &own);
   MPI_File pair[2] = {file, own};
   int one = 1, counts[2] = {1, 1};
   void* sources[2] = {&one, &one};

@@ -1,4 +1,5 @@
-// completion.cpp: the calls in which requests complete, and those in which a program may wait for a peer.
+// completion.cpp: the calls in which requests complete, and those in which a program may wait for a
+// peer.
 //
 // With no nonblocking collective of choir's outstanding, each is the host's own call.
 #include "frontdoor/requests.hpp"
@@ -35,7 +36,8 @@ int testsome(int count, MPI_Request* requests, int* done, int* indices, MPI_Stat
   return code == MPI_SUCCESS && *done > 0 ? completion.failures(statuses, indices, *done) : code;
 }
 
-/// A request whose call has failed but which the program has not looked at yet must not reach the host's wait either.
+/// A request whose call has failed but which the program has not looked at yet must not reach the
+/// host's wait either.
 bool concerned() { return requests_outstanding() || choir::requests_failed(); }
 
 }  // namespace
@@ -45,19 +47,22 @@ BOTH(Wait, (MPI_Request * request, MPI_Status* status),
                   : wait_advancing([&](int* flag) { return test(request, flag, status); }))
 
 BOTH(Waitall, (int count, MPI_Request requests[], MPI_Status statuses[]),
-     !concerned() ? REAL(Waitall)(count, requests, statuses)
-                  : wait_advancing([&](int* flag) { return testall(count, requests, flag, statuses); }))
+     !concerned() ? REAL(Waitall)(count, requests, statuses) : wait_advancing([&](int* flag) {
+       return testall(count, requests, flag, statuses);
+     }))
 
 BOTH(Waitany, (int count, MPI_Request requests[], int* index, MPI_Status* status),
-     !concerned() ? REAL(Waitany)(count, requests, index, status)
-                  : wait_advancing([&](int* flag) { return testany(count, requests, index, flag, status); }))
+     !concerned() ? REAL(Waitany)(count, requests, index, status) : wait_advancing([&](int* flag) {
+       return testany(count, requests, index, flag, status);
+     }))
 
 BOTH(Waitsome, (int count, MPI_Request requests[], int* done, int indices[], MPI_Status statuses[]),
-     !concerned() ? REAL(Waitsome)(count, requests, done, indices, statuses) : wait_advancing([&](int* flag) {
-       const int code = testsome(count, requests, done, indices, statuses);
-       *flag = *done != 0 ? 1 : 0;
-       return code;
-     }))
+     !concerned() ? REAL(Waitsome)(count, requests, done, indices, statuses)
+                  : wait_advancing([&](int* flag) {
+                      const int code = testsome(count, requests, done, indices, statuses);
+                      *flag = *done != 0 ? 1 : 0;
+                      return code;
+                    }))
 
 BOTH(Test, (MPI_Request * request, int* flag, MPI_Status* status), test(request, flag, status))
 BOTH(Testall, (int count, MPI_Request requests[], int* flag, MPI_Status statuses[]),
@@ -68,7 +73,8 @@ BOTH(Testsome, (int count, MPI_Request requests[], int* done, int indices[], MPI
      testsome(count, requests, done, indices, statuses))
 BOTH(Request_get_status, (MPI_Request request, int* flag, MPI_Status* status),
      (choir::advance_requests(), REAL(Request_get_status)(request, flag, status)))
-BOTH(Request_free, (MPI_Request * request), (choir::release_request(*request), REAL(Request_free)(request)))
+BOTH(Request_free, (MPI_Request * request),
+     (choir::release_request(*request), REAL(Request_free)(request)))
 
 BOTH(Probe, (int source, int tag, MPI_Comm comm, MPI_Status* status),
      !requests_outstanding()
@@ -88,7 +94,9 @@ int transfer(MPI_Status* status, Start&& start) {
 
 }  // namespace
 
-BOTH(Recv, (void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status),
+BOTH(Recv,
+     (void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+      MPI_Status* status),
      !requests_outstanding() ? REAL(Recv)(buffer, count, type, source, tag, comm, status)
                              : transfer(status, [&](MPI_Request* request) {
                                  return PMPI_Irecv(buffer, count, type, source, tag, comm, request);

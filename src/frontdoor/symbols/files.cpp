@@ -7,8 +7,8 @@ BOTH(File_open, (MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_F
      choir::open_file(comm, name, mode, info, file))
 BOTH(File_close, (MPI_File * file), choir::close_file(file))
 BOTH(File_set_view,
-     (MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype, const char* representation,
-      MPI_Info info),
+     (MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
+      const char* representation, MPI_Info info),
      choir::set_view(file, displacement, etype, filetype, representation, info))
 BOTH(File_set_info, (MPI_File file, MPI_Info info), choir::set_info(file, info))
 BOTH(File_get_info, (MPI_File file, MPI_Info* info), choir::get_info(file, info))
