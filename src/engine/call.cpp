@@ -185,6 +185,7 @@ std::shared_ptr<const Plan> Call::plan_for(const PlanInput& in, int row) {
   const auto shift = shifted_.empty() ? 0 : opening_->shift();
   if (!keeps_alignment(shift, in.parameters))
     return std::make_shared<const Plan>(strategy.plan(in));
+  const std::lock_guard lock(pattern_->plans_mutex);
   auto& kept = pattern_->plans[strategy.name + file_.plan_suffix()];
   if (!kept) {
     auto made = strategy.plan(in);
@@ -325,8 +326,7 @@ void Call::finish(int error_class) {
   error_ = error_class;
   if (error_ != 0) bytes_ = 0;
   if (row_ >= 0) {
-    file_.last_strategy = file_.strategies().rows()[static_cast<std::size_t>(row_)].name;
-    file_.last_reason = reason_;
+    file_.note_choice(file_.strategies().rows()[static_cast<std::size_t>(row_)].name, reason_);
   }
   if (file_.witness().wanted()) witness();
   tasks_.clear();

@@ -5,6 +5,7 @@
 // A blocking call is start + wait, a nonblocking one start now + poll later; both are this.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -68,7 +69,7 @@ class Call {
 
   File& file_;
   CallRequest request_;
-  State state_ = State::queued;
+  std::atomic<State> state_{State::queued};  ///< done() is asked by threads that do not poll
   int error_ = 0;
   std::int64_t bytes_ = 0;
 

@@ -238,6 +238,21 @@ bool File::poll() {
   }
 }
 
+void File::finish_host(Call& call, int error_class, std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  call.host_finished(error_class, bytes);
+}
+
+std::pair<std::string, std::string> File::last_choice() {
+  const std::lock_guard lock(choice_mutex_);
+  return choice_;
+}
+
+void File::note_choice(const std::string& strategy, const std::string& reason) {
+  const std::lock_guard lock(choice_mutex_);
+  choice_ = {strategy, reason};
+}
+
 bool File::busy() const { return under_way_.load(std::memory_order_relaxed) > 0; }
 
 void File::open_descriptor() {

@@ -52,12 +52,15 @@ class File final : public FileAccess {
   /// Rows auto may choose from.
   const std::vector<int>& candidates() const { return candidates_; }
   /// The strategy of the latest call and why, for MPI_File_get_info.
-  std::string last_strategy, last_reason;
+  std::pair<std::string, std::string> last_choice();
+  void note_choice(const std::string& strategy, const std::string& reason);
   /// A signature auto has chosen for, to be remembered.
   void note_signature(std::uint64_t signature) { signatures_.insert(signature); }
 
   /// Begins a call: it runs after those before it.
   std::shared_ptr<Call> start(CallRequest request);
+  /// The host MPI has carried out what `call` wanted of it.
+  void finish_host(Call& call, int error_class, std::int64_t bytes);
   /// Advances the calls under way; true if anything happened.
   bool poll();
   bool busy() const;
@@ -85,6 +88,8 @@ class File final : public FileAccess {
   std::set<std::uint64_t> signatures_;
   std::unique_ptr<Witness> witness_;
 
+  std::mutex choice_mutex_;
+  std::pair<std::string, std::string> choice_;
   std::mutex
       incoming_mutex_;  ///< held for a moment only: starting a call never waits for one that runs
   std::deque<std::shared_ptr<Call>> incoming_;

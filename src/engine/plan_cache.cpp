@@ -8,9 +8,10 @@ bool same_tile(const Tile& a, const Tile& b) {
   return &a == &b || (a.hash() == b.hash() && a.extent() == b.extent() && a.runs() == b.runs());
 }
 
-std::size_t PlanEntry::memory_bytes() const {
+std::size_t PlanEntry::memory_bytes() {
   std::size_t bytes = sizeof *this + ranks.size() * sizeof(RankSummary);
   if (tile) bytes += tile->runs().size() * (sizeof(Run) + sizeof(std::int64_t));
+  const std::lock_guard lock(plans_mutex);
   for (const auto& [name, plan] : plans) bytes += name.size() + plan->memory_bytes();
   return bytes;
 }

@@ -6,6 +6,7 @@
 // the least recently used entry goes first.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <list>
 #include <map>
@@ -33,9 +34,11 @@ struct PlanEntry {
   std::int64_t pieces = 0;
   std::uint64_t signature = 0;  ///< sum of all ranks' hashes
   std::int64_t grain = 1;
+  std::mutex
+      plans_mutex;  ///< files of one communicator share entries, and threads may advance them
   std::map<std::string, std::shared_ptr<const Plan>> plans;  ///< by strategy and parameters
 
-  std::size_t memory_bytes() const;
+  std::size_t memory_bytes();
 };
 
 class PlanCache {
@@ -46,8 +49,8 @@ class PlanCache {
   std::shared_ptr<PlanEntry> find(std::uint64_t key);
   void insert(const std::shared_ptr<PlanEntry>& entry);
 
-  std::int64_t hits = 0;
-  std::int64_t misses = 0;
+  std::atomic<std::int64_t> hits{0};
+  std::atomic<std::int64_t> misses{0};
   std::size_t bytes() const;
 
  private:

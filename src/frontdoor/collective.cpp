@@ -97,8 +97,8 @@ void wait_for(OpenFile& file, Call& call, const Host& host) {
   if (!call.wants_host()) return;
   MPI_Status status;
   const int code = host(&status);
-  call.host_finished(code == MPI_SUCCESS ? 0 : class_of(code),
-                     code == MPI_SUCCESS ? bytes_in(status) : 0);
+  file.engine->finish_host(call, code == MPI_SUCCESS ? 0 : class_of(code),
+                           code == MPI_SUCCESS ? bytes_in(status) : 0);
   Progress::instance().wait([&] { return call.done(); }, file.engine.get());
 }
 

@@ -319,9 +319,10 @@ int get_info(MPI_File handle, MPI_Info* info) {
   for (const auto& key : setting_keys())
     put(std::string("choir_") + key.name, key.get(engine.settings()));
   put("choir_version", CHOIR_VERSION);
-  if (engine.settings().strategy == "auto" && !engine.last_strategy.empty())
-    put("choir_strategy", "auto (" + engine.last_strategy + ")");
-  put("choir_reason", engine.last_reason);
+  const auto [strategy, reason] = engine.last_choice();
+  if (engine.settings().strategy == "auto" && !strategy.empty())
+    put("choir_strategy", "auto (" + strategy + ")");
+  put("choir_reason", reason);
   put("cb_buffer_size", std::to_string(engine.parameters().cycle_bytes));
   return code;
 }
