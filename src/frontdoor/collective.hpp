@@ -4,9 +4,9 @@
 
 #include <mpi.h>
 
-#include <functional>
 #include <optional>
 
+#include "frontdoor/function_ref.hpp"
 #include "frontdoor/open_file.hpp"
 
 namespace choir {
@@ -28,10 +28,10 @@ int individual_pointer(const OpenFile* file, MPI_File handle, MPI_Offset* positi
 int seek(MPI_File handle, MPI_Offset offset, int whence);
 
 /// `host` makes the same call of the host MPI.
-using Host = std::function<int(MPI_Status*)>;
+using Host = FunctionRef<int(MPI_Status*)>;
 int blocking_collective(const DataCall& call, MPI_Status* status, const Host& host);
 
-using HostRequest = std::function<int()>;
+using HostRequest = FunctionRef<int()>;
 int nonblocking_collective(const DataCall& call, MPI_Request* request, const HostRequest& host);
 int split_begin(const DataCall& call, const HostRequest& host);
 int split_end(MPI_File handle, MPI_Status* status, const Host& host);

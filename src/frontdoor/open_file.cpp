@@ -1,11 +1,13 @@
 #include "frontdoor/open_file.hpp"
 
+#include <atomic>
 #include <shared_mutex>
 #include <unordered_map>
 
 namespace choir {
 
 struct OpenFiles::State {
+  std::atomic<int> count{0};  ///< a program served by the host alone must not pay for the lock
   std::shared_mutex mutex;
   std::unordered_map<MPI_File, std::unique_ptr<OpenFile>> files;
 };
@@ -23,6 +25,7 @@ OpenFiles::State& OpenFiles::state() {
 
 OpenFile* OpenFiles::find(MPI_File handle) {
   auto& s = state();
+  if (s.count.load(std::memory_order_relaxed) == 0) return nullptr;
   const std::shared_lock lock(s.mutex);
   const auto found = s.files.find(handle);
   return found == s.files.end() ? nullptr : found->second.get();
@@ -33,6 +36,7 @@ void OpenFiles::add(std::unique_ptr<OpenFile> file) {
   const std::unique_lock lock(s.mutex);
   const auto handle = file->handle;
   s.files[handle] = std::move(file);
+  s.count = static_cast<int>(s.files.size());
 }
 
 std::unique_ptr<OpenFile> OpenFiles::remove(MPI_File handle) {
@@ -42,6 +46,7 @@ std::unique_ptr<OpenFile> OpenFiles::remove(MPI_File handle) {
   if (found == s.files.end()) return nullptr;
   auto file = std::move(found->second);
   s.files.erase(found);
+  s.count = static_cast<int>(s.files.size());
   return file;
 }
 

@@ -43,6 +43,7 @@ struct OpenFile {
 class OpenFiles {
  public:
   static OpenFiles& instance();
+  /// Null if the host MPI serves the file alone.
   OpenFile* find(MPI_File handle);
   void add(std::unique_ptr<OpenFile> file);
   std::unique_ptr<OpenFile> remove(MPI_File handle);
