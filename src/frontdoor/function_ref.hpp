@@ -15,8 +15,9 @@ class FunctionRef<Result(Arguments...)> {
  public:
   template <class Callable>
   requires(!std::is_same_v<std::remove_cvref_t<Callable>, FunctionRef>)
-      // Implicit: that is what it is for. The requirement keeps copies away, which the check does not see.
-  FunctionRef(Callable&& callable)  // NOLINT(bugprone-forwarding-reference-overload)
+      // Implicit: that is what it is for. The requirement keeps copies away, which the check does
+      // not see.
+      FunctionRef(Callable&& callable)  // NOLINT(bugprone-forwarding-reference-overload)
       : object_(const_cast<void*>(static_cast<const void*>(&callable))),
         call_([](void* object, Arguments... arguments) -> Result {
           return (*static_cast<std::remove_reference_t<Callable>*>(object))(arguments...);

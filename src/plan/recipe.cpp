@@ -22,11 +22,11 @@ std::vector<int> everyone(const PlanInput& in) {
 
 /// `count` of the members, evenly spread over them.
 std::vector<int> spread(const std::vector<int>& members, int count) {
-  std::vector<int> chosen;
-  const auto size = static_cast<int>(members.size());
-  for (int i = 0; i < std::min(count, size); ++i)
-    chosen.push_back(members[static_cast<std::size_t>(static_cast<std::int64_t>(i) * size /
-                                                      std::min(count, size))]);
+  const auto size = static_cast<std::int64_t>(members.size());
+  const auto taken = std::min<std::int64_t>(std::max(count, 0), size);
+  std::vector<int> chosen(static_cast<std::size_t>(taken));
+  for (std::int64_t i = 0; i < taken; ++i)
+    chosen[static_cast<std::size_t>(i)] = members[static_cast<std::size_t>(i * size / taken)];
   return chosen;
 }
 

@@ -28,7 +28,7 @@ bool parse_bool(const std::string& text, bool& value) {
 }
 
 Key word_key(const char* name, std::string Settings::*field, const char* accepted,
-             const char* meaning, std::vector<std::string> words) {
+             const char* meaning, const std::vector<std::string>& words) {
   return {name, accepted, meaning,
           [=](Settings& s, const std::string& v) {
             for (const auto& word : words)
