@@ -68,5 +68,5 @@ double estimate_leader(const PlanInput& in, const Situation&) {
 extern "C" __attribute__((visibility("default"))) void choir_add_strategies(
     choir::StrategyTable& table) {
   table.add({"leader", "one rank per node, the one that asks most, serves a contiguous range",
-             plan_leader, estimate_leader});
+             plan_leader, estimate_leader, false});
 }

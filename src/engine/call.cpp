@@ -168,8 +168,9 @@ int Call::choose(const PlanInput& in, const Situation& situation) {
   for (const int row : file_.candidates()) {
     const auto& strategy = file_.strategies().rows()[static_cast<std::size_t>(row)];
     const bool allowed = strategy.name != "native" || request_.may_use_host;
-    candidates.push_back(
-        {strategy.name, allowed ? strategy.estimate_s(in, situation) : not_applicable});
+    candidates.push_back({strategy.name,
+                          allowed ? strategy.estimate_s(in, situation) : not_applicable,
+                          strategy.warms_up});
   }
   const auto choice = file_.selector().next(signature_, candidates);
   if (choice.candidate < 0) return *file_.strategies().find("two_phase");

@@ -126,7 +126,8 @@ File::File(std::shared_ptr<Neighbourhood> hood, FileFacts facts, Settings settin
       seats_(seats_for(settings_, hood_->topology())),
       room_(hood_->take_room(seats_, capacity_for(settings_))),
       parameters_(parameters_from(settings_, facts_)),
-      plan_suffix_(suffix_of(parameters_)) {
+      plan_suffix_(suffix_of(parameters_)),
+      mapping_(settings_.mapped_bytes) {
   hood_->plans().limit(static_cast<std::size_t>(settings_.plan_cache_bytes));
   resolve_strategies();
   select::Policy policy;
@@ -251,6 +252,11 @@ std::pair<std::string, std::string> File::last_choice() {
 void File::note_choice(const std::string& strategy, const std::string& reason) {
   const std::lock_guard lock(choice_mutex_);
   choice_ = {strategy, reason};
+}
+
+void File::size_changed() {
+  const std::lock_guard lock(mutex_);
+  mapping_.forget_reserved();
 }
 
 bool File::busy() const { return under_way_.load(std::memory_order_relaxed) > 0; }

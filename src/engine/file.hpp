@@ -68,6 +68,9 @@ class File final : public FileAccess {
   Storage* storage(int& error) override;
   int descriptor(int& error) override;
   bool readable() override { return readable_; }
+  FileMapping& mapping() override { return mapping_; }
+  /// The program has set the file's size; no call is under way.
+  void size_changed();
 
  private:
   void open_descriptor();
@@ -101,6 +104,7 @@ class File final : public FileAccess {
   int fd_error_ = 0;
   bool tried_ = false;
   bool readable_ = true;
+  FileMapping mapping_;
   std::unique_ptr<Device> faulty_;
   std::unique_ptr<Storage> storage_;
 };

@@ -1,11 +1,8 @@
 #include "engine/mapped.hpp"
 
-#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <mutex>
@@ -14,7 +11,7 @@ namespace choir {
 namespace {
 
 constexpr std::int64_t page = 4096;
-/// One poll maps and copies at most this much, so that nonblocking calls stay pollable.
+/// One poll copies at most this much, so that nonblocking calls stay pollable.
 constexpr std::int64_t chunk_bytes = std::int64_t{4} << 20;
 
 /// The mapping this thread is copying through, and where to go on if it faults.
@@ -50,13 +47,14 @@ void install_handler() {
 }
 
 /// Copies under guard; false if the mapping faulted.
-bool copy_guarded(const Context& c, Extent part, char* base, Extent mapped, char* address) {
-  guarded_begin = address;
-  guarded_end = address + mapped.size();
-  const bool fine = sigsetjmp(on_fault, 1) == 0;
+bool copy_guarded(const Context& c, Extent part, const FileMapping::View& view) {
+  guarded_begin = view.base + view.range.begin;
+  guarded_end = view.base + view.range.end;
+  // The handler leaves the signal unblocked, so there is no mask to save.
+  const bool fine = sigsetjmp(on_fault, 0) == 0;
   if (fine)
     copy_window(c.operation == Operation::write ? Direction::to_window : Direction::from_window,
-                c.access, part.begin, part.end, c.memory, base);
+                c.access, part.begin, part.end, c.memory, view.base);
   guarded_begin = nullptr;
   guarded_end = nullptr;
   return fine;
@@ -65,7 +63,10 @@ bool copy_guarded(const Context& c, Extent part, char* base, Extent mapped, char
 class Mapped final : public Task {
  public:
   explicit Mapped(Context& context)
-      : c_(context), next_(context.access.begin), end_(context.access.end) {
+      : c_(context),
+        mapping_(context.file.mapping()),
+        next_(context.access.begin),
+        end_(context.access.end) {
     install_handler();
   }
 
@@ -75,10 +76,9 @@ class Mapped final : public Task {
     if (finished_) return false;
     if (!prepared_)
       prepare();
-    else if (next_ < end_ && c_.error == 0)
-      copy_chunk();
     else
-      finished_ = true;
+      copy_chunk();
+    finished_ = next_ >= end_ || c_.error != 0;
     return true;
   }
 
@@ -97,13 +97,8 @@ class Mapped final : public Task {
     c_.traffic.storage_ns += now_ns() - started;
   }
 
-  /// Blocks for every byte this rank will store. What is there already stays.
   void reserve() {
-    const auto span = c_.access.span();
-    int error = 0;
-    do error = posix_fallocate(fd_, span.begin, span.size());
-    while (error == EINTR);
-    if (error != 0) c_.fail(error);
+    if (const int error = mapping_.reserve(fd_, c_.access.span())) c_.fail(error);
   }
 
   void limit_to_file() {
@@ -117,23 +112,30 @@ class Mapped final : public Task {
   void copy_chunk() {
     const auto started = now_ns();
     const auto begin = c_.access.file.offset_of(next_);
-    const Extent range{begin - begin % page, begin - begin % page + chunk_bytes};
+    const auto view = mapping_.view(fd_, begin);
+    if (view.base == nullptr) return c_.fail(view.error);
+    const auto range = intersect(view.range, {begin, begin - begin % page + chunk_bytes});
     const auto part = intersect(c_.access.clip(range), {next_, end_});
     const auto last = c_.access.file.offset_of(part.end - 1) + 1;
-    const Extent mapped{range.begin, last};
-    const int protection = c_.operation == Operation::write ? PROT_READ | PROT_WRITE : PROT_READ;
-    void* address = mmap(nullptr, static_cast<std::size_t>(mapped.size()), protection,
-                         MAP_SHARED | MAP_POPULATE, fd_, mapped.begin);
-    if (address == MAP_FAILED) return c_.fail(errno);
-    auto* const base = static_cast<char*>(address) - mapped.begin;
-    if (!copy_guarded(c_, part, base, mapped, static_cast<char*>(address))) c_.fail(EIO);
-    munmap(address, static_cast<std::size_t>(mapped.size()));
+    if (touches_most_pages(part.size(), last - begin))
+      mapping_.populate(view, {begin, last}, c_.operation == Operation::write);
+    if (!copy_guarded(c_, part, view)) c_.fail(EIO);
     next_ = part.end;
     ++c_.traffic.cycles;
     c_.traffic.exchange_ns += now_ns() - started;
   }
 
+  /// Whether `bytes` of this rank in a stretch of `extent` bytes leave few pages alone: only then
+  /// all its pages may be made present, since that makes them dirty too.
+  bool touches_most_pages(std::int64_t bytes, std::int64_t extent) const {
+    const auto mean = c_.access.bytes() / std::max<std::int64_t>(1, c_.access.pieces());
+    const auto pieces = bytes / std::max<std::int64_t>(1, mean) + 1;
+    const auto pages = pieces * (mean / page + 1);
+    return 2 * pages >= extent / page;
+  }
+
   Context& c_;
+  FileMapping& mapping_;
   int fd_ = -1;
   std::int64_t next_, end_;
   bool prepared_ = false;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "access/copy.hpp"
+#include "engine/mapping.hpp"
 #include "engine/room.hpp"
 #include "plan/plan.hpp"
 #include "storage/storage.hpp"
@@ -35,6 +36,7 @@ class FileAccess {
   virtual Storage* storage(int& error) = 0;
   virtual int descriptor(int& error) = 0;
   virtual bool readable() = 0;
+  virtual FileMapping& mapping() = 0;
 };
 
 /// One call in execution, as its parts see it. Outlives them.

@@ -334,4 +334,11 @@ int set_atomicity(MPI_File handle, int flag) {
   return code;
 }
 
+int set_size(MPI_File handle, MPI_Offset size) {
+  const int code = REAL(File_set_size)(handle, size);
+  if (OpenFile* file = OpenFiles::instance().find(handle); file != nullptr && file->engine)
+    file->engine->size_changed();
+  return code;
+}
+
 }  // namespace choir

@@ -14,5 +14,6 @@ int set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype, MPI_D
 int set_info(MPI_File handle, MPI_Info info);
 int get_info(MPI_File handle, MPI_Info* info);
 int set_atomicity(MPI_File handle, int flag);
+int set_size(MPI_File handle, MPI_Offset size);
 
 }  // namespace choir

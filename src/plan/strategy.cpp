@@ -40,8 +40,7 @@ double leaving(const PlanInput& in) { return 1.0 - 1.0 / std::max(1, in.topology
 
 double estimate_mapped(const PlanInput& in, const Situation& s) {
   if (!s.local_file_system || in.topology.nodes() != 1 || !s.readable) return not_applicable;
-  return (total_bytes(in) * (per_byte_memory + per_byte_storage / 2) +
-          static_cast<double>(s.pieces) * per_piece) /
+  return (total_bytes(in) * per_byte_memory + static_cast<double>(s.pieces) * per_piece) /
          workers(in);
 }
 
@@ -106,7 +105,8 @@ Strategy strategy_from(std::string name, std::string summary, const Recipe& reci
   return {
       std::move(name), std::move(summary),
       [recipe](const PlanInput& in) { return plan_recipe(recipe, in); },
-      [recipe](const PlanInput& in, const Situation& s) { return estimate_recipe(recipe, in, s); }};
+      [recipe](const PlanInput& in, const Situation& s) { return estimate_recipe(recipe, in, s); },
+      false};
 }
 
 Recipe parse_recipe(const std::string& partition, const std::string& aggregators,
@@ -156,9 +156,9 @@ StrategyTable::StrategyTable() {
   row("hierarchical", "gather on the node, then one stream between each pair of nodes",
       {Partition::even, Choice::per_node, Cycles::by_offset, sieve, true});
   rows_.push_back({"mapped", "stores into a shared mapping of a local file",
-                   [](const PlanInput&) { return only(Exchange::mapped); }, estimate_mapped});
+                   [](const PlanInput&) { return only(Exchange::mapped); }, estimate_mapped, true});
   rows_.push_back({"native", "the host MPI's own collective",
-                   [](const PlanInput&) { return only(Exchange::host); }, estimate_host});
+                   [](const PlanInput&) { return only(Exchange::host); }, estimate_host, false});
 }
 
 void StrategyTable::add(Strategy strategy) {

@@ -51,6 +51,7 @@ struct Strategy {
   std::function<Plan(const PlanInput&)> plan;
   /// Seconds, roughly; infinity: not applicable.
   std::function<double(const PlanInput&, const Situation&)> estimate_s;
+  bool warms_up = false;  ///< the first call prepares what later ones find ready
 };
 
 /// The plan of four choices.

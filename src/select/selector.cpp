@@ -61,9 +61,11 @@ int find_name(const State& s, std::string_view name) {
   return nobody;
 }
 
-/// Only seen on the very first call, when buffers, mappings and file blocks were new.
+/// Only seen when buffers, mappings or file blocks were new: on the very first call, or on the
+/// first of a candidate that prepares things which last.
 bool seen_cold_only(const State& s, int i) {
-  return i == s.cold && s.examinations == 0 && s.candidates[i].costs.size() == 1;
+  const auto& c = s.candidates[i];
+  return (i == s.cold || c.warms_up) && !c.warm && s.examinations == 0 && c.costs.size() == 1;
 }
 
 /// What one estimated second has cost so far: turns estimates into costs. 1 before any
@@ -410,6 +412,7 @@ void start_state(const Policy& p, State& s, std::span<const Candidate> candidate
     CandidateState fresh;
     fresh.name = c.name;
     fresh.estimate_s = c.estimate_s;
+    fresh.warms_up = c.warms_up;
     s.candidates.push_back(std::move(fresh));
   }
   s.remembered = remembered;
@@ -589,6 +592,10 @@ void Selector::record(std::uint64_t signature, int candidate, double slowest_sec
   if (serving) {
     watch_drift(policy_, *s, cost);
     return;
+  }
+  if (seen_cold_only(*s, candidate)) {  // from here on its usual time is known
+    c.costs.clear();
+    c.warm = true;
   }
   c.costs.push_back(cost);
   if (static_cast<int>(c.costs.size()) > std::max({1, policy_.calls_each, policy_.long_race}))

@@ -27,6 +27,7 @@ namespace choir::select {
 struct Candidate {
   std::string name;
   double estimate_s = 0;  ///< infinity: not applicable, never tried
+  bool warms_up = false;  ///< its first call prepares what later ones find ready
 };
 
 enum class Phase { examining, serving, confirming, only };
@@ -44,7 +45,7 @@ struct Policy {
   int close_race = 9;         ///< calls when the scatter of times leaves the leaders undecided
   int long_race = 54;         ///< the same while serving, in late looks
   double hopeless = 1.5;      ///< dropped after one call when this many times slower than the best
-  double cold_hopeless = 4;   ///< the same for the very first call, which pays one-time costs
+  double cold_hopeless = 4;   ///< the same for calls that pay one-time costs
   double drift = 0.15;        ///< relative change of time that counts as drift
   int window = 8;             ///< serving calls whose median is compared with the reference
   double margin = 0.05;       ///< a challenger must be this much faster than the incumbent
@@ -66,6 +67,8 @@ struct Policy {
 struct CandidateState {
   std::string name;
   double estimate_s = 0;
+  bool warms_up = false;
+  bool warm = false;          ///< a cold first call is no longer among the costs
   std::vector<double> costs;  ///< of the current examination
   double known_cost = 0;      ///< of the last examination that measured it; 0: never measured
   std::int64_t calls = 0;     ///< ever served

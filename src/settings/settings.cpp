@@ -141,6 +141,8 @@ std::vector<Key> make_keys() {
               "calls each candidate serves when it is examined"),
       fraction_key("drift", &Settings::drift, "0 to 1",
                    "change of throughput that starts a new examination"),
+      size_key("mapped_bytes", &Settings::mapped_bytes, 0, std::int64_t{64} * gib, "a size",
+               "bound of what a rank keeps mapped of a file between calls"),
       size_key("plan_cache_bytes", &Settings::plan_cache_bytes, 0, std::int64_t{64} * gib, "a size",
                "bound of the kept plans"),
       text_key("plugins", &Settings::plugins, "paths, separated by commas",

@@ -15,4 +15,5 @@ BOTH(File_get_info, (MPI_File file, MPI_Info* info), choir::get_info(file, info)
 BOTH(File_get_position, (MPI_File file, MPI_Offset* offset),
      choir::individual_pointer(choir::OpenFiles::instance().find(file), file, offset))
 BOTH(File_seek, (MPI_File file, MPI_Offset offset, int whence), choir::seek(file, offset, whence))
+BOTH(File_set_size, (MPI_File file, MPI_Offset size), choir::set_size(file, size))
 BOTH(File_set_atomicity, (MPI_File file, int flag), choir::set_atomicity(file, flag))

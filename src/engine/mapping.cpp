@@ -1,0 +1,114 @@
+#include "engine/mapping.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace choir {
+namespace {
+
+/// More separate extents than this are not worth remembering.
+constexpr std::size_t most_extents = 1024;
+
+}  // namespace
+
+FileMapping::~FileMapping() {
+  for (const auto& window : windows_) munmap(window.address, window_bytes);
+}
+
+bool FileMapping::is_reserved(Extent span) const {
+  auto after = std::upper_bound(reserved_.begin(), reserved_.end(), span.begin,
+                                [](std::int64_t at, const Extent& e) { return at < e.begin; });
+  return after != reserved_.begin() && std::prev(after)->end >= span.end;
+}
+
+void FileMapping::remember(Extent span) {
+  auto first = std::lower_bound(reserved_.begin(), reserved_.end(), span.begin,
+                                [](const Extent& e, std::int64_t at) { return e.end < at; });
+  auto last = first;
+  for (; last != reserved_.end() && last->begin <= span.end; ++last) {
+    span.begin = std::min(span.begin, last->begin);
+    span.end = std::max(span.end, last->end);
+  }
+  reserved_.insert(reserved_.erase(first, last), span);
+  if (reserved_.size() > most_extents) reserved_.clear();
+}
+
+int FileMapping::reserve(int fd, Extent span) {
+  struct stat info {};
+  if (fstat(fd, &info) != 0) return errno;
+  // Another handle may have cut the file: what is beyond its end is not there any more.
+  if (info.st_size >= span.end && is_reserved(span)) return 0;
+  int error = 0;
+  do error = posix_fallocate(fd, span.begin, span.size());
+  while (error == EINTR);
+  if (error == 0) remember(span);
+  return error;
+}
+
+FileMapping::Window* FileMapping::find(std::int64_t number) {
+  for (auto& window : windows_)
+    if (window.number == number) return &window;
+  return nullptr;
+}
+
+void FileMapping::drop_oldest() {
+  const auto oldest =
+      std::min_element(windows_.begin(), windows_.end(),
+                       [](const Window& a, const Window& b) { return a.used < b.used; });
+  munmap(oldest->address, window_bytes);
+  windows_.erase(oldest);
+}
+
+int FileMapping::add(int fd, std::int64_t number) {
+  const auto most = std::max<std::int64_t>(1, most_bytes_ / window_bytes);
+  if (static_cast<std::int64_t>(windows_.size()) >= most) drop_oldest();
+  const auto map = [&](int protection) {
+    return mmap(nullptr, window_bytes, protection, MAP_SHARED, fd, number * window_bytes);
+  };
+  void* address = map(PROT_READ | PROT_WRITE);
+  if (address == MAP_FAILED && errno == EACCES) address = map(PROT_READ);
+  if (address == MAP_FAILED) return errno;
+  windows_.push_back({number, static_cast<char*>(address), 0, {}, {}});
+  return 0;
+}
+
+FileMapping::View FileMapping::view(int fd, std::int64_t offset) {
+  const auto number = offset / window_bytes;
+  Window* window = find(number);
+  if (window == nullptr) {
+    if (const int error = add(fd, number)) return {nullptr, {}, error};
+    window = &windows_.back();
+  }
+  window->used = ++uses_;
+  const auto begin = number * window_bytes;
+  return {window->address - begin, {begin, begin + window_bytes}, 0};
+}
+
+void FileMapping::populate(const View& view, Extent part, bool for_writing) {
+  Window& window = *find(view.range.begin / window_bytes);
+  auto& present = for_writing ? window.writable : window.readable;
+  auto block = (part.begin - view.range.begin + block_bytes - 1) / block_bytes;
+  const auto end = (part.end - view.range.begin) / block_bytes;
+  while (block < end) {
+    if (present[static_cast<std::size_t>(block)]) {
+      ++block;
+      continue;
+    }
+    auto stop = block;
+    while (stop < end && !present[static_cast<std::size_t>(stop)])
+      present.set(static_cast<std::size_t>(stop++));
+#ifdef MADV_POPULATE_WRITE
+    // A kernel that does not know it, or a page that cannot be had, shows when bytes are copied.
+    madvise(window.address + block * block_bytes,
+            static_cast<std::size_t>((stop - block) * block_bytes),
+            for_writing ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
+#endif
+    block = stop;
+  }
+}
+
+}  // namespace choir

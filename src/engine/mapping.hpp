@@ -1,0 +1,63 @@
+// mapping.hpp: the parts of a file a rank keeps mapped, and the blocks it knows to be there.
+//
+// Making a page writable costs about as much as copying into it, and asking the file system for
+// blocks costs more than a small call. A file that is written again and again in place pays both
+// once: windows stay mapped until the limit is reached, and what was reserved is remembered.
+#pragma once
+
+#include <bitset>
+#include <vector>
+
+#include "access/run.hpp"
+
+namespace choir {
+
+class FileMapping {
+ public:
+  static constexpr std::int64_t window_bytes = std::int64_t{64} << 20;
+
+  explicit FileMapping(std::int64_t most_bytes) : most_bytes_(most_bytes) {}
+  ~FileMapping();
+  FileMapping(const FileMapping&) = delete;
+  FileMapping& operator=(const FileMapping&) = delete;
+
+  /// Sees to it that the device has blocks for `span` and the file reaches its end, so that no
+  /// store meets a full disk or is lost. An errno number; 0: done.
+  int reserve(int fd, Extent span);
+  /// Blocks may be gone: somebody has set the file's size.
+  void forget_reserved() { reserved_.clear(); }
+
+  /// File byte x of `range` lives at base + x.
+  struct View {
+    char* base = nullptr;  ///< null: `error` says why
+    Extent range;
+    int error = 0;
+  };
+  View view(int fd, std::int64_t offset);
+  /// Makes the pages of `part` of a view present in one go, where they have not been before.
+  void populate(const View& view, Extent part, bool for_writing);
+
+ private:
+  static constexpr std::int64_t block_bytes = std::int64_t{64} << 10;
+  using Blocks = std::bitset<window_bytes / block_bytes>;
+
+  struct Window {
+    std::int64_t number = 0;  ///< of window_bytes from the file's start
+    char* address = nullptr;
+    std::uint64_t used = 0;
+    Blocks readable, writable;  ///< blocks populated so far
+  };
+
+  Window* find(std::int64_t number);
+  int add(int fd, std::int64_t number);
+  void drop_oldest();
+  bool is_reserved(Extent span) const;
+  void remember(Extent span);
+
+  std::int64_t most_bytes_;
+  std::uint64_t uses_ = 0;
+  std::vector<Window> windows_;
+  std::vector<Extent> reserved_;  ///< sorted, apart from each other
+};
+
+}  // namespace choir
