@@ -78,6 +78,19 @@ void Opening::conclude(const Common& common) {
   shift_ = nobody_asks ? 0 : common.low_shift;
 }
 
+/// On one node only: elsewhere a rank that runs ahead would save no message.
+void Opening::conclude_early() {
+  const auto* ballots = room_.arena->ballots(parity_);
+  const auto strategy = ballots[0].ran_ahead;
+  all_ran_ahead_ = known_ && error_ == 0 && strategy != 0;
+  for (int rank = 1; rank < ranks_; ++rank)
+    if (ballots[rank].ran_ahead != strategy) all_ran_ahead_ = false;
+  if (!all_ran_ahead_) return;
+  early_verdict_ = room_.arena->early_outcome(parity_, 0);
+  for (int local = 1; local < hood_.local_ranks(); ++local)
+    early_verdict_.add(room_.arena->early_outcome(parity_, local));
+}
+
 void Opening::start_reduction() {
   common_ = local_common();
   check(PMPI_Iallreduce(MPI_IN_PLACE, &common_, sizeof common_ / sizeof(std::int64_t), MPI_INT64_T,
@@ -126,6 +139,7 @@ bool Opening::poll() {
       if (!all_arrived()) return false;
       if (hood_.one_node()) {
         conclude(local_common());
+        conclude_early();
         phase_ = Phase::done;
       } else {
         start_reduction();
@@ -164,12 +178,8 @@ Closing::Closing(Neighbourhood& hood, Room& room, const Outcome& mine)
 
 Outcome Closing::local_verdict() const {
   Outcome worst = room_.arena->outcome(parity_, 0);
-  for (int local = 1; local < hood_.local_ranks(); ++local) {
-    const auto& one = room_.arena->outcome(parity_, local);
-    worst.error = std::max(worst.error, one.error);
-    worst.end_of_file = std::min(worst.end_of_file, one.end_of_file);
-    worst.elapsed_ns = std::max(worst.elapsed_ns, one.elapsed_ns);
-  }
+  for (int local = 1; local < hood_.local_ranks(); ++local)
+    worst.add(room_.arena->outcome(parity_, local));
   return worst;
 }
 

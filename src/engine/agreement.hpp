@@ -28,6 +28,11 @@ class Opening {
   /// The error class of the first rank that brought one; 0: none.
   int error() const { return error_; }
   std::int64_t shift() const { return shift_; }
+  /// Every rank has moved its bytes already, by the same strategy and for the plan all of them
+  /// know.
+  bool all_ran_ahead() const { return all_ran_ahead_; }
+  /// How that went: worst error, lowest end of file, longest time.
+  const Outcome& early_verdict() const { return early_verdict_; }
 
  private:
   /// What the nodes reduce: equal minimum and maximum mean that all agree.
@@ -39,6 +44,7 @@ class Opening {
   bool all_arrived() const;
   Common local_common() const;
   void conclude(const Common& common);
+  void conclude_early();
   void start_reduction();
   void start_exchange();
   void finish_exchange();
@@ -51,6 +57,8 @@ class Opening {
   int parity_;
   Phase phase_ = Phase::gathering;
   bool known_ = false;
+  bool all_ran_ahead_ = false;
+  Outcome early_verdict_;
   int error_ = 0;
   std::int64_t shift_ = 0;
   Common common_{};

@@ -7,6 +7,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -21,8 +22,9 @@ struct alignas(64) Ballot {
   std::uint64_t hash = 0;      ///< of the rank's relative pattern
   std::uint64_t plan_key = 0;  ///< the cached plan the rank thinks fits; 0: none
   std::int64_t shift = 0;      ///< how far that plan must move
-  std::uint32_t grain = 0;
-  std::int32_t error = 0;  ///< an MPI error class
+  std::uint16_t grain = 0;
+  std::uint16_t ran_ahead = 0;  ///< 1 + the strategy by which the rank has moved its bytes already
+  std::int32_t error = 0;       ///< an MPI error class
 };
 
 /// What a rank brings to the closing of a call.
@@ -31,6 +33,13 @@ struct alignas(64) Outcome {
   std::int32_t reserved = 0;
   std::int64_t end_of_file = 0;
   std::int64_t elapsed_ns = 0;
+
+  /// The verdict of two ranks: the worse error, the lower end of file, the longer time.
+  void add(const Outcome& other) {
+    error = std::max(error, other.error);
+    end_of_file = std::min(end_of_file, other.end_of_file);
+    elapsed_ns = std::max(elapsed_ns, other.elapsed_ns);
+  }
 };
 
 /// One of the two cycle buffers of a seat. Its owner opens it for a window; the others place or
@@ -79,6 +88,11 @@ class Arena {
   }
   Outcome& outcome(int parity, int local) {
     return at<Outcome>(outcomes_)[static_cast<std::int64_t>(parity) * shape_.local_ranks + local];
+  }
+  /// How it went for a rank that ran ahead of the opening of an even or odd call.
+  Outcome& early_outcome(int parity, int local) {
+    return at<Outcome>(
+        outcomes_)[static_cast<std::int64_t>(2 + parity) * shape_.local_ranks + local];
   }
   /// Token words of scheduled_individual: the number of the last call in which a rank was in
   /// storage.

@@ -17,6 +17,10 @@ namespace choir {
 namespace {
 
 constexpr std::int64_t page = 4096;
+/// Most bytes a rank moves before it knows that the others ask as before: if they do not, it moves
+/// them again.
+constexpr std::int64_t most_bytes_ahead = std::int64_t{16} << 20;
+constexpr int most_vain_runs_ahead = 2;
 
 double seconds(std::int64_t from_ns, std::int64_t to_ns) {
   return static_cast<double>(to_ns - from_ns) * 1e-9;
@@ -94,20 +98,68 @@ Ballot Call::ballot() {
   mine.high = span.end;
   mine.bytes = access.bytes();
   mine.pieces = access.pieces();
-  mine.grain = static_cast<std::uint32_t>(access.grain());
+  mine.grain = static_cast<std::uint16_t>(access.grain());
   mine.hash = mine.bytes > 0 ? access.relative_hash() : 0;
   if (file_.settings().plan_cache_bytes > 0) {
-    if (const auto known = file_.hood().plans().find(access)) {
-      mine.plan_key = known->key;
-      mine.shift = mine.low - known->low;
+    guess_ = file_.hood().plans().find(access);
+    if (guess_) {
+      mine.plan_key = guess_->key;
+      mine.shift = mine.low - guess_->low;
     }
   }
   return mine;
 }
 
+std::uint64_t Call::signature_of(const PlanEntry& pattern) const {
+  return pattern.signature + (request_.operation == Operation::write ? 1U : 0U) +
+         (request_.may_use_host ? 2U : 0U);
+}
+
+Situation Call::situation_of(const PlanEntry& pattern) const {
+  return {pattern.pieces, request_.operation == Operation::write,
+          file_.facts().local_file_system && file_.settings().fault.empty(),
+          (file_.facts().mode & MPI_MODE_WRONLY) == 0};
+}
+
+/// The strategy of this call if everyone asks as before; nothing while it is still being chosen.
+std::optional<int> Call::expected_row() {
+  if (const auto fixed = file_.fixed_row(request_.operation)) {
+    const auto& row = file_.strategies().rows()[static_cast<std::size_t>(*fixed)];
+    const PlanInput in{file_.hood().topology(), guess_->ranks, file_.parameters(),
+                       file_.seats() - 1};
+    return std::isfinite(row.estimate_s(in, situation_of(*guess_))) ? fixed : std::nullopt;
+  }
+  const int candidate = file_.selector().settled(signature_of(*guess_));
+  if (candidate < 0) return std::nullopt;
+  return file_.candidates()[static_cast<std::size_t>(candidate)];
+}
+
+/// A pattern seen before and a strategy that needs no other rank: this rank moves its bytes first,
+/// and one meeting of the ranks serves for opening and closing the call.
+void Call::run_ahead(Ballot& mine) {
+  if (!guess_ || !request_.may_use_host || !file_.hood().one_node() ||
+      mine.bytes > most_bytes_ahead || guess_->vain_runs_ahead > most_vain_runs_ahead)
+    return;
+  const auto row = expected_row();
+  if (!row) return;
+  plan_ = guess_->kept(file_.strategies().rows()[static_cast<std::size_t>(*row)].name,
+                       file_.plan_suffix());
+  if (!plan_ || !plan_->independent()) return;
+  row_ = *row;
+  make_context(guess_->ranks, guess_->grain);
+  for (auto& task : tasks_)
+    while (!task->done()) task->poll();
+  executed_ns_ = now_ns();
+  mine.ran_ahead = static_cast<std::uint16_t>(row_ + 1);
+  file_.room().arena->early_outcome(static_cast<int>(number_ % 2), file_.hood().local()) =
+      outcome(started_ns_);
+}
+
 bool Call::begin() {
-  opening_.emplace(file_.hood(), file_.room(), ballot());
-  number_ = file_.room().calls - 1;
+  number_ = file_.room().calls;
+  auto mine = ballot();
+  run_ahead(mine);
+  opening_.emplace(file_.hood(), file_.room(), mine);
   state_ = State::opening;
   if (opening_->poll()) finish_opening();
   return true;
@@ -117,8 +169,7 @@ bool Call::begin() {
 void Call::learn_pattern() {
   auto& cache = file_.hood().plans();
   if (opening_->known()) {
-    const auto mine = cache.find(request_.access);
-    pattern_ = mine ? cache.find(mine->key) : nullptr;
+    pattern_ = guess_;
     plan_was_known_ = pattern_ != nullptr;
   }
   if (plan_was_known_) {
@@ -164,6 +215,13 @@ int Call::choose(const PlanInput& in, const Situation& situation) {
     reason_ = host ? "native cannot serve nonblocking calls" : row.name + " does not apply here";
     return *file_.strategies().find("two_phase");
   }
+  if (file_.selector().settled(signature_) >= 0) {
+    const auto choice = file_.selector().serve(signature_);
+    candidate_ = choice.candidate;
+    phase_ = choice.phase;
+    reason_ = choice.reason;
+    return file_.candidates()[static_cast<std::size_t>(choice.candidate)];
+  }
   std::vector<select::Candidate> candidates;
   for (const int row : file_.candidates()) {
     const auto& strategy = file_.strategies().rows()[static_cast<std::size_t>(row)];
@@ -186,22 +244,48 @@ std::shared_ptr<const Plan> Call::plan_for(const PlanInput& in, int row) {
   const auto shift = shifted_.empty() ? 0 : opening_->shift();
   if (!keeps_alignment(shift, in.parameters))
     return std::make_shared<const Plan>(strategy.plan(in));
-  const std::lock_guard lock(pattern_->plans_mutex);
-  auto& kept = pattern_->plans[strategy.name + file_.plan_suffix()];
+  auto kept = pattern_->kept(strategy.name, file_.plan_suffix());
   if (!kept) {
-    auto made = strategy.plan(in);
-    auto in_place = made;
+    auto in_place = strategy.plan(in);
     in_place.shift(-shift);
     kept = std::make_shared<const Plan>(std::move(in_place));
+    pattern_->keep(strategy.name, file_.plan_suffix(), kept);
   }
-  if (shift == 0) return kept;
+  if (shift == 0 || kept->aggregators.empty()) return kept;
   auto moved = *kept;
   moved.shift(shift);
   return std::make_shared<const Plan>(std::move(moved));
 }
 
+/// Everyone ran ahead: what is left is to take note.
+void Call::finish_ahead() {
+  pattern_ = guess_;
+  plan_was_known_ = true;
+  ++file_.hood().plans().hits;
+  signature_ = signature_of(*pattern_);
+  reason_ = "set";
+  if (!file_.fixed_row(request_.operation)) {
+    const auto choice = file_.selector().serve(signature_);
+    candidate_ = choice.candidate;
+    phase_ = choice.phase;
+    reason_ = choice.reason;
+  }
+  planned_ns_ = opened_ns_;
+  take_verdict(opening_->early_verdict());
+}
+
 bool Call::finish_opening() {
   opened_ns_ = now_ns();
+  if (opening_->all_ran_ahead()) {
+    finish_ahead();
+    return true;
+  }
+  if (context_) {  // in vain
+    ++guess_->vain_runs_ahead;
+    tasks_.clear();
+    context_.reset();
+    row_ = -1;
+  }
   if (opening_->error() != 0) {  // every rank knows it already: nothing to close
     finish(opening_->error());
     return true;
@@ -209,12 +293,8 @@ bool Call::finish_opening() {
   learn_pattern();
   const std::span<const RankSummary> ranks = shifted_.empty() ? pattern_->ranks : shifted_;
   const PlanInput in{file_.hood().topology(), ranks, file_.parameters(), file_.seats() - 1};
-  const Situation situation{pattern_->pieces, request_.operation == Operation::write,
-                            file_.facts().local_file_system && file_.settings().fault.empty(),
-                            (file_.facts().mode & MPI_MODE_WRONLY) == 0};
-  signature_ = pattern_->signature + (request_.operation == Operation::write ? 1U : 0U) +
-               (request_.may_use_host ? 2U : 0U);
-  row_ = choose(in, situation);
+  signature_ = signature_of(*pattern_);
+  row_ = choose(in, situation_of(*pattern_));
   plan_ = plan_for(in, row_);
   planned_ns_ = now_ns();
   start_tasks();
@@ -227,13 +307,18 @@ void Call::start_tasks() {
     state_ = State::host;
     return;
   }
+  // Offsets have moved with the pattern, and their common divisor with them.
+  make_context(ranks, shifted_.empty() ? pattern_->grain : pattern_->grain | opening_->shift());
+  state_ = State::executing;
+  execute();
+}
+
+void Call::make_context(std::span<const RankSummary> ranks, std::int64_t grain) {
   std::int64_t bytes = 0, low = INT64_MAX, high = 0;
   for (const auto& rank : ranks) {
     bytes += rank.bytes;
     if (!rank.empty()) low = std::min(low, rank.low), high = std::max(high, rank.high);
   }
-  // Offsets have moved with the pattern, and their common divisor with them.
-  const auto grain = shifted_.empty() ? pattern_->grain : pattern_->grain | opening_->shift();
   const auto threshold = file_.parameters().sieve_threshold;
   const bool sparse = static_cast<double>(bytes) < threshold * static_cast<double>(high - low);
   const bool marks =
@@ -268,8 +353,6 @@ void Call::start_tasks() {
       add_lanes(*context_, tasks_);
       break;
   }
-  state_ = State::executing;
-  execute();
 }
 
 bool Call::execute() {
@@ -283,13 +366,17 @@ bool Call::execute() {
   return start_closing();
 }
 
-bool Call::start_closing() {
-  executed_ns_ = now_ns();
+Outcome Call::outcome(std::int64_t since_ns) const {
   Outcome mine;
   mine.error = context_ ? error_class_of(context_->error) : error_;
   mine.end_of_file = context_ ? context_->end_of_file : no_end_of_file;
-  mine.elapsed_ns = executed_ns_ - opened_ns_;
-  closing_.emplace(file_.hood(), file_.room(), mine);
+  mine.elapsed_ns = executed_ns_ - since_ns;
+  return mine;
+}
+
+bool Call::start_closing() {
+  executed_ns_ = now_ns();
+  closing_.emplace(file_.hood(), file_.room(), outcome(opened_ns_));
   state_ = State::closing;
   if (closing_->poll()) finish_closing();
   return true;
@@ -301,8 +388,9 @@ void Call::host_finished(int error_class, std::int64_t bytes) {
   start_closing();
 }
 
-bool Call::finish_closing() {
-  const auto& verdict = closing_->verdict();
+bool Call::finish_closing() { return take_verdict(closing_->verdict()); }
+
+bool Call::take_verdict(const Outcome& verdict) {
   if (plan_->exchange != Exchange::host) {
     bytes_ = request_.access.bytes();
     if (verdict.end_of_file != no_end_of_file && request_.operation == Operation::read &&
@@ -354,13 +442,16 @@ void Call::witness() {
   record.rank = file_.hood().rank();
   record.aggregator = traffic.requests > 0;
   record.seconds.total = seconds(started_ns_, now);
-  if (opened_ns_ > 0) record.seconds.agree = seconds(started_ns_, opened_ns_);
+  const bool ahead = opening_ && opening_->all_ran_ahead();
+  if (opened_ns_ > 0)
+    record.seconds.agree = seconds(ahead ? executed_ns_ : started_ns_, opened_ns_);
   if (planned_ns_ > 0) record.seconds.plan = seconds(opened_ns_, planned_ns_);
   record.seconds.exchange = static_cast<double>(traffic.exchange_ns) * 1e-9;
   record.seconds.storage = static_cast<double>(traffic.storage_ns) * 1e-9;
   if (executed_ns_ > 0)
     record.seconds.wait =
-        std::max(0.0, seconds(planned_ns_, now) - record.seconds.exchange - record.seconds.storage);
+        std::max(0.0, seconds(ahead ? started_ns_ : planned_ns_, ahead ? executed_ns_ : now) -
+                          record.seconds.exchange - record.seconds.storage);
   record.bytes_inside = traffic.bytes_in_node;
   record.bytes_between = traffic.bytes_between_nodes;
   record.cycles = traffic.cycles;

@@ -61,10 +61,18 @@ class Call {
   void finish(int error_class);
 
   Ballot ballot();
+  std::uint64_t signature_of(const PlanEntry& pattern) const;
+  Situation situation_of(const PlanEntry& pattern) const;
+  std::optional<int> expected_row();
+  void run_ahead(Ballot& mine);
+  void finish_ahead();
   void learn_pattern();
   int choose(const PlanInput& in, const Situation& situation);
   std::shared_ptr<const Plan> plan_for(const PlanInput& in, int row);
+  void make_context(std::span<const RankSummary> ranks, std::int64_t grain);
   void start_tasks();
+  Outcome outcome(std::int64_t since_ns) const;
+  bool take_verdict(const Outcome& verdict);
   void witness();
 
   File& file_;
@@ -76,6 +84,7 @@ class Call {
   std::uint64_t number_ = 0;
   std::optional<Opening> opening_;
   std::optional<Closing> closing_;
+  std::shared_ptr<PlanEntry> guess_;    ///< what everyone asks if it is as before; may be null
   std::shared_ptr<PlanEntry> pattern_;  ///< everyone's request, at the place it was first seen
   std::vector<RankSummary> shifted_;    ///< everyone's request, here; empty if it is in place
   std::shared_ptr<const Plan> plan_;

@@ -130,11 +130,8 @@ File::File(std::shared_ptr<Neighbourhood> hood, FileFacts facts, Settings settin
       mapping_(settings_.mapped_bytes) {
   hood_->plans().limit(static_cast<std::size_t>(settings_.plan_cache_bytes));
   resolve_strategies();
-  select::Policy policy;
-  policy.calls_each = settings_.examine_calls;
-  policy.drift = settings_.drift;
-  selector_ = select::Selector(policy);
-  seed_selector();
+  hood_->learned().load(*hood_, *room_, settings_.memory);
+  start_selector();
   witness_ = std::make_unique<Witness>(settings_.stats, settings_.trace);
   // One node has no metadata server to overload, and a file deleted while open stays usable, as it
   // does natively.
@@ -161,6 +158,16 @@ void File::change_settings(const Settings& settings) {
   table_ = StrategyTable();
   candidates_.clear();
   resolve_strategies();
+  start_selector();  // what was learned may name strategies that are no candidates any more
+}
+
+void File::start_selector() {
+  select::Policy policy;
+  policy.calls_each = settings_.examine_calls;
+  policy.drift = settings_.drift;
+  selector_ = select::Selector(policy);
+  for (const auto& [signature, remembered] : hood_->learned().of(facts_.file_system))
+    selector_.seed(signature, remembered);
 }
 
 void File::resolve_strategies() {
@@ -200,13 +207,6 @@ void File::resolve_strategies() {
 
 std::optional<int> File::fixed_row(Operation operation) const {
   return operation == Operation::read ? fixed_read_ : fixed_write_;
-}
-
-void File::seed_selector() {
-  auto& learned = hood_->learned();
-  learned.load(*hood_, *room_, settings_.memory);
-  for (const auto& [signature, remembered] : learned.of(facts_.file_system))
-    selector_.seed(signature, remembered);
 }
 
 std::shared_ptr<Call> File::start(CallRequest request) {
@@ -251,7 +251,7 @@ std::pair<std::string, std::string> File::last_choice() {
 
 void File::note_choice(const std::string& strategy, const std::string& reason) {
   const std::lock_guard lock(choice_mutex_);
-  choice_ = {strategy, reason};
+  if (choice_.first != strategy || choice_.second != reason) choice_ = {strategy, reason};
 }
 
 void File::size_changed() {

@@ -75,7 +75,7 @@ class File final : public FileAccess {
  private:
   void open_descriptor();
   void resolve_strategies();
-  void seed_selector();
+  void start_selector();
 
   std::shared_ptr<Neighbourhood> hood_;
   FileFacts facts_;

@@ -12,8 +12,23 @@ std::size_t PlanEntry::memory_bytes() {
   std::size_t bytes = sizeof *this + ranks.size() * sizeof(RankSummary);
   if (tile) bytes += tile->runs().size() * (sizeof(Run) + sizeof(std::int64_t));
   const std::lock_guard lock(plans_mutex);
-  for (const auto& [name, plan] : plans) bytes += name.size() + plan->memory_bytes();
+  for (const auto& one : plans)
+    bytes += sizeof one + one.strategy.size() + one.parameters.size() + one.plan->memory_bytes();
   return bytes;
+}
+
+std::shared_ptr<const Plan> PlanEntry::kept(std::string_view strategy,
+                                            std::string_view parameters) {
+  const std::lock_guard lock(plans_mutex);
+  for (const auto& one : plans)
+    if (one.strategy == strategy && one.parameters == parameters) return one.plan;
+  return nullptr;
+}
+
+void PlanEntry::keep(std::string strategy, std::string parameters,
+                     std::shared_ptr<const Plan> plan) {
+  const std::lock_guard lock(plans_mutex);
+  plans.push_back({std::move(strategy), std::move(parameters), std::move(plan)});
 }
 
 std::shared_ptr<PlanEntry> PlanCache::find(const Access& access) {
@@ -26,7 +41,9 @@ std::shared_ptr<PlanEntry> PlanCache::find(const Access& access) {
            same_tile(*entry->tile, *access.file.tile);
   };
   const auto found = std::find_if(entries_.begin(), entries_.end(), fits);
-  return found == entries_.end() ? nullptr : *found;
+  if (found == entries_.end()) return nullptr;
+  entries_.splice(entries_.begin(), entries_, found);
+  return entries_.front();
 }
 
 std::shared_ptr<PlanEntry> PlanCache::find(std::uint64_t key) {

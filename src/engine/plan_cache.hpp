@@ -9,10 +9,10 @@
 #include <atomic>
 #include <cstdint>
 #include <list>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "access/layout.hpp"
@@ -36,8 +36,17 @@ struct PlanEntry {
   std::int64_t grain = 1;
   std::mutex
       plans_mutex;  ///< files of one communicator share entries, and threads may advance them
-  std::map<std::string, std::shared_ptr<const Plan>> plans;  ///< by strategy and parameters
+  struct Kept {
+    std::string strategy, parameters;
+    std::shared_ptr<const Plan> plan;
+  };
+  std::vector<Kept> plans;
+  /// Calls in which this rank moved its bytes before the others turned out to ask otherwise.
+  std::atomic<int> vain_runs_ahead{0};
 
+  /// The plan of a strategy with these parameters; null if none was made yet.
+  std::shared_ptr<const Plan> kept(std::string_view strategy, std::string_view parameters);
+  void keep(std::string strategy, std::string parameters, std::shared_ptr<const Plan> plan);
   std::size_t memory_bytes();
 };
 

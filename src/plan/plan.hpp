@@ -99,6 +99,10 @@ struct Plan {
     return group_of.empty() ? 0 : group_of[static_cast<std::size_t>(rank)];
   }
   /// The same plan for a file position `delta` bytes further.
+  /// No rank needs another to carry it out.
+  bool independent() const {
+    return exchange == Exchange::mapped || (exchange == Exchange::none && concurrent == 0);
+  }
   void shift(std::int64_t delta);
   std::size_t memory_bytes() const;
   bool operator==(const Plan&) const = default;

@@ -553,6 +553,22 @@ State& Selector::touch(std::uint64_t signature) {
   return states_.front().second;
 }
 
+int Selector::settled(std::uint64_t signature) const {
+  const State* const s = state(signature);
+  if (s == nullptr || s->winner == nobody) return nobody;
+  const bool quiet = s->phase == Phase::serving && s->calls < s->quiet_until;
+  const bool bound = s->phase == Phase::only || s->phase == Phase::confirming || s->from_memory;
+  return quiet || bound ? s->winner : nobody;
+}
+
+Choice Selector::serve(std::uint64_t signature) {
+  State& s = touch(signature);
+  ++s.calls;
+  ++s.candidates[s.winner].calls;
+  ++s.candidates[s.winner].outstanding;
+  return {s.winner, s.phase, s.reason};
+}
+
 Choice Selector::next(std::uint64_t signature, std::span<const Candidate> candidates) {
   if (candidates.empty()) return {};
   State& s = touch(signature);

@@ -125,6 +125,11 @@ class Selector {
   /// earlier call arrives.
   Choice next(std::uint64_t signature, std::span<const Candidate> candidates);
 
+  /// The candidate that serves the next call whatever the estimates are; -1: next() must be asked.
+  int settled(std::uint64_t signature) const;
+  /// next() for a signature whose candidate is settled.
+  Choice serve(std::uint64_t signature);
+
   /// The agreed time of a finished call. A time that is not positive and finite tells nothing and
   /// is treated as `abandon`.
   void record(std::uint64_t signature, int candidate, double slowest_seconds, std::int64_t bytes);

@@ -110,7 +110,7 @@ TEST(PlanCache, IsBoundedInBytesAndKeepsTheNewest) {
     made->ranks.resize(20);
     auto plan = std::make_shared<Plan>();
     plan->aggregators.resize(5);
-    made->plans["two_phase"] = plan;
+    made->keep("two_phase", "", plan);
     cache.insert(made);
     EXPECT_LE(cache.bytes(), 10'000U);
     EXPECT_EQ(cache.find(key), made);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <random>
+#include <utility>
 
 #include "select/signature.hpp"
 
@@ -158,6 +159,44 @@ TEST(Selector, FirstCallMayBeSlowForEverybody) {
   machine.add("two_phase", 0.010, 0.010);
   const auto out = run(selector, machine, 20);
   EXPECT_EQ(out.chosen.back(), 1);
+}
+
+TEST(Selector, WhatPreparesForLaterCallsIsNotJudgedByItsFirst) {
+  Machine machine;
+  machine.add("native", 1.0, 1.0);
+  machine.add("mapped", 0.5, 1.1);
+  machine.candidates[1].warms_up = true;
+  Selector selector;
+  bool prepared = false;
+  for (int call = 0; call < 40; ++call) {
+    const auto choice = selector.next(7, machine.candidates);
+    const bool first =
+        choice.candidate == 1 && !std::exchange(prepared, prepared || choice.candidate == 1);
+    selector.record(7, choice.candidate, machine.time(choice.candidate) * (first ? 2.8 : 1),
+                    call_bytes);
+  }
+  EXPECT_EQ(selector.state(7)->winner, 1);
+  EXPECT_DOUBLE_EQ(selector.state(7)->candidates[1].cost(), 0.5 / call_bytes);
+}
+
+TEST(Selector, SettledSignaturesServeWithoutCandidates) {
+  Machine machine;
+  machine.add("native", 1.0, 1.0);
+  machine.add("fast", 0.2, 0.2);
+  Selector asked, served;
+  EXPECT_EQ(served.settled(7), -1);
+  int quick = 0;
+  for (int call = 0; call < 200; ++call) {
+    const auto choice = asked.next(7, machine.candidates);
+    const int settled = served.settled(7);
+    const auto same = settled >= 0 ? served.serve(7) : served.next(7, machine.candidates);
+    quick += settled >= 0 ? 1 : 0;
+    ASSERT_EQ(choice.candidate, same.candidate);
+    ASSERT_EQ(choice.phase, same.phase);
+    asked.record(7, choice.candidate, machine.truth_s[choice.candidate], call_bytes);
+    served.record(7, choice.candidate, machine.truth_s[choice.candidate], call_bytes);
+  }
+  EXPECT_GT(quick, 150);
 }
 
 TEST(Selector, AHiccupIsNotTheEndOfACandidate) {
