@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -12,7 +13,8 @@ namespace {
 
 // Rough costs of a present-day node, in seconds; they only order the candidates that are then
 // measured.
-constexpr double per_request = 2e-6;
+constexpr double per_request_local = 2e-6;
+constexpr double per_request_remote = 0.5e-3;  ///< a server is asked, and its disk may seek
 constexpr double per_piece = 10e-9;
 constexpr double per_byte_memory = 0.15e-9;
 constexpr double per_byte_storage = 0.2e-9;
@@ -33,6 +35,10 @@ double total_bytes(const PlanInput& in) {
 double workers(const PlanInput& in) {
   return std::max(
       1, std::min(in.topology.ranks(), in.topology.nodes() * in.topology.cores_per_node()));
+}
+
+double per_request(const Situation& s) {
+  return s.local_file_system ? per_request_local : per_request_remote;
 }
 
 /// Part of the bytes that must leave their node if every byte goes to a random node.
@@ -64,6 +70,21 @@ Value word(const std::string& what, const std::string& given, const char* accept
   throw std::invalid_argument(one_of(what, given, accepted));
 }
 
+/// Storage requests beyond the few large ones, at most: pieces that stay apart. Ranges of
+/// everyone's bytes are whole unless nobody asks for some, and sieving makes them whole again;
+/// groups that interleave in the file write pieces.
+double stretches(const Recipe& recipe, const PlanInput& in, double pieces, double bytes) {
+  const bool ranges = recipe.partition == Partition::even || recipe.partition == Partition::stripes;
+  if (!ranges) return in.topology.nodes() > 1 ? pieces / 4 : 0;
+  std::int64_t low = std::numeric_limits<std::int64_t>::max(), high = 0;
+  for (const auto& rank : in.ranks)
+    if (!rank.empty()) low = std::min(low, rank.low), high = std::max(high, rank.high);
+  const double span = bytes > 0 ? static_cast<double>(high - low) : 0;
+  const bool sieves =
+      recipe.requests == Requests::sieve && bytes >= in.parameters.sieve_threshold * span;
+  return bytes < span && !sieves ? pieces : 0;
+}
+
 }  // namespace
 
 double estimate_recipe(const Recipe& recipe, const PlanInput& in, const Situation& s) {
@@ -75,17 +96,13 @@ double estimate_recipe(const Recipe& recipe, const PlanInput& in, const Situatio
   if (recipe.partition == Partition::owner) {
     const double at_once =
         recipe.scheduled ? std::min<double>(in.parameters.concurrent, workers(in)) : workers(in);
-    return (bytes * per_byte_storage + pieces * per_request) / at_once;
+    return (bytes * per_byte_storage + pieces * per_request(s)) / at_once;
   }
   const double moved = bytes * (per_byte_memory + per_byte_storage) + pieces * per_piece;
   const bool stays = recipe.partition == Partition::node;
   const double network =
       stays ? 0 : bytes * leaving(in) * per_byte_network * (recipe.node_first ? 0.8 : 1.0);
-  // Groups that interleave in the file write pieces; ranges of everyone's bytes are whole.
-  const double requests =
-      recipe.partition == Partition::even || recipe.partition == Partition::stripes
-          ? 0
-          : (in.topology.nodes() > 1 ? pieces * per_request / 4 : 0);
+  const double requests = stretches(recipe, in, pieces, bytes) * per_request(s);
   return (moved + network + requests) / workers(in) +
          (recipe.cycles == Cycles::per_rank ? pieces * per_piece : 0);
 }
