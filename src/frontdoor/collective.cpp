@@ -147,7 +147,7 @@ int blocking_collective(const DataCall& call, MPI_Status* status, const Host& ho
 
 int nonblocking_collective(const DataCall& call, MPI_Request* request, const HostRequest& host) {
   OpenFile* file = OpenFiles::instance().find(call.handle);
-  if (file == nullptr || !file->served()) return host();
+  if (file == nullptr || !file->served_later(call.operation)) return host();
   return c_boundary(call.handle, [&] {
     const auto position = position_of(*file, call);
     auto asked = request_for(*file, call, position);
@@ -164,7 +164,7 @@ int split_begin(const DataCall& call, const HostRequest& host) {
   OpenFile* file = OpenFiles::instance().find(call.handle);
   if (file == nullptr) return host();
   if (file->split || file->split_host) return raise(call.handle, MPI_ERR_OTHER);
-  if (!file->served()) {
+  if (!file->served_later(call.operation)) {
     const int code = host();
     file->split_host = code == MPI_SUCCESS;
     return code;

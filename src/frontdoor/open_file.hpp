@@ -21,6 +21,13 @@ struct View {
       true;  ///< false: the host MPI must do it (external32, a filetype that runs backwards)
 };
 
+/// Whether the user leaves this kind of call to the host MPI.
+inline bool is_native(const Settings& settings, Operation operation) {
+  const auto& own =
+      operation == Operation::read ? settings.read_strategy : settings.write_strategy;
+  return (own.empty() ? settings.strategy : own) == "native";
+}
+
 struct OpenFile {
   MPI_File handle = MPI_FILE_NULL;
   int mode = 0;
@@ -37,6 +44,11 @@ struct OpenFile {
 
   /// Whether collective calls go through the engine now.
   bool served() const { return view.served && !atomic; }
+  /// The same for calls that return before they are done: `native` cannot be one of the engine's
+  /// strategies there.
+  bool served_later(Operation operation) const {
+    return served() && !is_native(engine->settings(), operation);
+  }
 };
 
 /// The program's open files. Thread safe. Files that the host MPI serves alone are not in it.

@@ -140,12 +140,13 @@ FileFacts facts_from(const Found& found, std::string path, int mode) {
   return facts;
 }
 
+/// With everything left to the host MPI choir stays out of the way, unless the user wants to see
+/// the calls: then they pass by the engine, which hands each to the host.
 bool engine_wanted(const Settings& settings, int mode) {
   if ((mode & MPI_MODE_SEQUENTIAL) != 0) return false;
-  const auto native = [](const std::string& name) { return name == "native"; };
-  if (native(settings.read_strategy) && native(settings.write_strategy)) return false;
-  return !(native(settings.strategy) && settings.read_strategy.empty() &&
-           settings.write_strategy.empty());
+  const bool native =
+      is_native(settings, Operation::read) && is_native(settings, Operation::write);
+  return !native || settings.stats || !settings.trace.empty() || !settings.record.empty();
 }
 
 void tell_witness(OpenFile& file) {
