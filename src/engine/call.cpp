@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <ctime>
+#include <limits>
 
 #include "engine/direct.hpp"
 #include "engine/file.hpp"
@@ -319,7 +320,11 @@ void Call::make_context(std::span<const RankSummary> ranks, std::int64_t grain) 
     bytes += rank.bytes;
     if (!rank.empty()) low = std::min(low, rank.low), high = std::max(high, rank.high);
   }
-  const auto threshold = file_.parameters().sieve_threshold;
+  const auto& settings = file_.settings();
+  const bool sieves =
+      request_.operation == Operation::read ? settings.sieve_reads : settings.sieve_writes;
+  const auto threshold =
+      sieves ? settings.sieve_threshold : std::numeric_limits<double>::infinity();
   const bool sparse = static_cast<double>(bytes) < threshold * static_cast<double>(high - low);
   const bool marks =
       request_.operation == Operation::read && (plan_->requests != Requests::sieve || sparse);

@@ -125,6 +125,9 @@ std::vector<Key> make_keys() {
               "scheduled_individual: ranks in storage at a time"),
       fraction_key("sieve_threshold", &Settings::sieve_threshold, "0 to 1",
                    "least part of a window that must be asked for before holes are read too"),
+      bool_key("sieve_reads", &Settings::sieve_reads, "whether reads may read holes too"),
+      bool_key("sieve_writes", &Settings::sieve_writes,
+               "whether writes may read holes and write them back"),
       size_key("striping_unit", &Settings::striping_unit, 0, gib,
                "0 (ask the file system) or a size", "bytes of a stripe"),
       int_key("striping_factor", &Settings::striping_factor, 0, many,
@@ -181,7 +184,9 @@ void translate(const std::string& key, const std::string& value, const std::stri
   else if (key == "collective_buffering" && off)
     out.push_back({"strategy", "individual", source});
   else if (key == "romio_ds_write" && off)
-    out.push_back({"sieve_threshold", "1", source});
+    out.push_back({"sieve_writes", "0", source});
+  else if (key == "romio_ds_read" && off)
+    out.push_back({"sieve_reads", "0", source});
   else if (key == "cb_config_list" && value.compare(0, 2, "*:") == 0 && value != "*:*")
     out.push_back({"aggregators_per_node", value.substr(2), source});
 }

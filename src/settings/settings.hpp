@@ -31,6 +31,8 @@ struct Settings {
   int writers_per_group = 1;
   int concurrent = 2;
   double sieve_threshold = 0.5;
+  bool sieve_reads = true;
+  bool sieve_writes = true;
   std::int64_t striping_unit = 0;
   int striping_factor = 0;
   int ranks_per_node = 0;

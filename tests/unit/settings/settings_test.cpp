@@ -160,7 +160,10 @@ TEST(Hints, MeanWhatTheirUsersThink) {
   EXPECT_EQ(with_hints({{"striping_factor", "8"}}).striping_factor, 8);
   EXPECT_EQ(with_hints({{"cb_config_list", "*:2"}}).aggregators_per_node, 2);
   EXPECT_EQ(with_hints({{"cb_config_list", "*:*"}}).aggregators_per_node, 0);
-  EXPECT_EQ(with_hints({{"romio_ds_write", "disable"}}).sieve_threshold, 1);
+  EXPECT_FALSE(with_hints({{"romio_ds_write", "disable"}}).sieve_writes);
+  EXPECT_TRUE(with_hints({{"romio_ds_write", "disable"}}).sieve_reads);
+  EXPECT_FALSE(with_hints({{"romio_ds_read", "disable"}}).sieve_reads);
+  EXPECT_TRUE(with_hints({{"romio_ds_read", "disable"}}).sieve_writes);
 }
 
 TEST(Hints, CollectiveBufferingCanBeSwitchedOff) {

@@ -27,6 +27,25 @@ echo 'strategy = "individual"' > settings.toml
 under "$choir" run --stats --config settings.toml ./mini third.data
 grep -q 'individual (' errors || fail "the configuration was not used: $(cat errors)"
 
+# Everything left to the MPI library: still a table, if asked for, and no choir at all if not.
+CHOIR_STRATEGY=native under "$choir" run --stats ./mini host.data
+active
+grep -q 'native (fixed: set)' errors || fail "native shows no table: $(cat errors)"
+cmp native.data host.data || fail 'the bytes differ with native'
+CHOIR_STRATEGY=native under "$choir" run ./mini host.data
+[ ! -s errors ] || fail "native says: $(cat errors)"
+
+# Sieving: holes are read and written back, unless that is forbidden.
+holes() {  # holes SETTING...: bytes of holes that two_phase reads in writing small pieces with gaps
+  env "$@" CHOIR_STATS=1 "$launch" "$mpi" 2 "$choir" bench irregular --piece 64 --bytes-per-rank 64K --write \
+    --contenders two_phase --repeat 1 --warmup 1 --progress none > out 2> errors || fail "bench: $(cat out errors)"
+  sed -n 's/.*holes sieved \([^,]*\),.*/\1/p' errors | head -1
+}
+some=$(holes CHOIR_SIEVE_THRESHOLD=0.1)
+[ -n "$some" ] && [ "$some" != '0 B' ] || fail "nothing was sieved: $(cat errors)"
+[ "$(holes CHOIR_SIEVE_THRESHOLD=0.1 CHOIR_SIEVE_READS=0)" = "$some" ] || fail "sieve_reads decides on writes: $(cat errors)"
+[ "$(holes CHOIR_SIEVE_THRESHOLD=0.1 CHOIR_SIEVE_WRITES=0)" = '0 B' ] || fail "sieved though forbidden: $(cat errors)"
+
 # A plug-in's strategy serves like any other.
 CHOIR_PLUGINS=$plugin under "$choir" run --stats --strategy leader ./mini plugin.data
 grep -q 'leader (' errors || fail "the plug-in did not serve: $(cat errors)"
