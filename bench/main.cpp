@@ -300,6 +300,17 @@ bool has_argument(int argc, char** argv, const char* wanted) {
   return false;
 }
 
+/// The front door that belongs to this program: in a build tree lib/ beside bin/, installed one
+/// folder above. Empty if there is none.
+std::filesystem::path own_front_door(const std::filesystem::path& program) {
+  const auto above = program.parent_path().parent_path();
+  std::error_code error;
+  for (const auto& folder : {above / "lib", above})
+    if (const auto library = folder / "libchoir_mpiio.so"; std::filesystem::exists(library, error))
+      return library;
+  return {};
+}
+
 /// Starts this program again with choir's library loaded, if it is not and can be found. Returns
 /// where it cannot.
 void load_choir(int argc, char** argv) {
@@ -309,8 +320,8 @@ void load_choir(int argc, char** argv) {
   std::error_code error;
   const auto here = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return;
-  const auto library = here.parent_path().parent_path() / "lib" / "libchoir_mpiio.so";
-  if (!std::filesystem::exists(library, error)) return;
+  const auto library = own_front_door(here);
+  if (library.empty()) return;
   const char* before = std::getenv("LD_PRELOAD");
   const auto preload =
       library.string() + (before != nullptr && *before != '\0' ? ":" + std::string(before) : "");
