@@ -4,6 +4,11 @@ _choir_strategies() {
   "$1" info 2>/dev/null | sed -n '/^Strategies/,/^$/s/^  \([a-z_0-9]*\) .*/\1/p' | grep -vx auto
 }
 
+# What a tool's own help says: choir_options CHOIR TOOL...
+_choir_options() { "$@" --help 2>/dev/null | grep -oE -- '(^|[ ,])--[a-z][a-z-]*' | tr -d ' ,' | sort -u; }
+_choir_workloads() { "$1" bench --list 2>/dev/null | sed -n '/^contenders/d;s/^\([a-z0-9-]*\) .*/\1/p'; }
+_choir_contenders() { "$1" bench --list 2>/dev/null | sed -n 's/^contenders: //p' | tr -d ,; }
+
 # The words after the program belong to the program.
 _choir_run() {
   local i word program=0
@@ -33,6 +38,23 @@ _choir_run() {
   esac
 }
 
+_choir_bench() {
+  local choir=${COMP_WORDS[0]}
+  if [[ ${COMP_WORDS[2]} == compare && $COMP_CWORD -gt 2 ]]; then
+    if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$(_choir_options "$choir" bench compare)" -- "$cur"))
+    else COMPREPLY=($(compgen -f -- "$cur")); fi
+  elif [[ $cur == -* ]]; then
+    COMPREPLY=($(compgen -W "$(_choir_options "$choir" bench)" -- "$cur"))
+  else
+    case $prev in
+      --contenders) COMPREPLY=($(compgen -W "$(_choir_contenders "$choir")" -- "$cur")) ;;
+      --dir) COMPREPLY=($(compgen -d -- "$cur")) ;;
+      --json) COMPREPLY=($(compgen -f -- "$cur")) ;;
+      *) COMPREPLY=($(compgen -W "compare all $(_choir_workloads "$choir")" -- "$cur")) ;;
+    esac
+  fi
+}
+
 _choir() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
   COMPREPLY=()
@@ -45,14 +67,13 @@ _choir() {
     run) _choir_run ;;
     info) COMPREPLY=($(compgen -W '--json --help' -- "$cur")) ;;
     memory) ((COMP_CWORD == 2)) && COMPREPLY=($(compgen -W 'list forget --help' -- "$cur")) ;;
-    bench)
+    bench) _choir_bench ;;
+    *)
       if [[ $cur == -* ]]; then
-        COMPREPLY=($(compgen -W '--list --set --contenders --repeat --warmup --bytes-per-rank --piece --json --plain --help' -- "$cur"))
+        COMPREPLY=($(compgen -W "$(_choir_options "${COMP_WORDS[0]}" "${COMP_WORDS[1]}")" -- "$cur"))
       else
-        COMPREPLY=($(compgen -W 'compare all' -- "$cur") $(compgen -f -- "$cur"))
+        COMPREPLY=($(compgen -f -- "$cur"))
       fi ;;
-    explain | report) COMPREPLY=($(compgen -f -- "$cur")) ;;
-    *) COMPREPLY=($(compgen -f -- "$cur")) ;;
   esac
 }
 complete -o filenames -F _choir choir
