@@ -31,7 +31,7 @@ soak: $(TREES)
 	@scripts/soak
 
 sanitize: setup
-	@scripts/sanitize
+	@JOBS=$(JOBS) scripts/sanitize
 
 format:
 	@git ls-files '*.cpp' '*.hpp' '*.h' '*.c' | xargs clang-format -i
