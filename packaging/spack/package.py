@@ -1,4 +1,10 @@
-"""Spack recipe: one MPI per installation, as Spack does it."""
+"""Spack recipe: one MPI per installation, as Spack does it.
+
+Copy it to packages/choir/package.py of a Spack repository. choir is built from a clone that CHOIR_GIT names, by default
+the one this file is part of.
+"""
+import os
+import pathlib
 
 from spack.package import *
 
@@ -7,8 +13,8 @@ class Choir(CMakePackage):
     """Fast collective file I/O for unmodified MPI programs: a library preloaded in front of MPI-IO that picks, by
     measurement, the best of a family of strategies for each access pattern."""
 
-    homepage = "https://example.org/choir"  # the site says where its clone is
-    git = "https://example.org/choir.git"
+    homepage = "file:///usr/share/doc/choir"
+    git = os.environ.get("CHOIR_GIT", "file://" + str(pathlib.Path(__file__).resolve().parents[2]))
     license("BSD-3-Clause")
 
     version("main", branch="main")
