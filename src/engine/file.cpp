@@ -292,6 +292,15 @@ void File::open_descriptor() {
   if (!storage_) storage_ = posix_storage(fd_, *device);
 }
 
+int File::flush() {
+  // Also bytes stored through a mapping: they are pages of the same file.
+  if (fd_ < 0 || (facts_.mode & MPI_MODE_RDONLY) != 0) return 0;
+  int result = 0;
+  do result = fsync(fd_);
+  while (result != 0 && errno == EINTR);
+  return result == 0 ? 0 : error_class_of(errno);
+}
+
 int File::descriptor(int& error) {
   if (!tried_) open_descriptor();
   error = fd_error_;

@@ -64,6 +64,8 @@ class File final : public FileAccess {
   /// Advances the calls under way; true if anything happened.
   bool poll();
   bool busy() const;
+  /// Local: what this rank has written goes to the device. An MPI error class; 0: done.
+  int flush();
 
   Storage* storage(int& error) override;
   int descriptor(int& error) override;

@@ -23,8 +23,7 @@ struct View {
 
 /// Whether the user leaves this kind of call to the host MPI.
 inline bool is_native(const Settings& settings, Operation operation) {
-  const auto& own =
-      operation == Operation::read ? settings.read_strategy : settings.write_strategy;
+  const auto& own = operation == Operation::read ? settings.read_strategy : settings.write_strategy;
   return (own.empty() ? settings.strategy : own) == "native";
 }
 

@@ -144,8 +144,7 @@ FileFacts facts_from(const Found& found, std::string path, int mode) {
 /// the calls: then they pass by the engine, which hands each to the host.
 bool engine_wanted(const Settings& settings, int mode) {
   if ((mode & MPI_MODE_SEQUENTIAL) != 0) return false;
-  const bool native =
-      is_native(settings, Operation::read) && is_native(settings, Operation::write);
+  const bool native = is_native(settings, Operation::read) && is_native(settings, Operation::write);
   return !native || settings.stats || !settings.trace.empty() || !settings.record.empty();
 }
 
@@ -326,6 +325,22 @@ int get_info(MPI_File handle, MPI_Info* info) {
   put("choir_reason", reason);
   put("cb_buffer_size", std::to_string(engine.parameters().cycle_bytes));
   return code;
+}
+
+int sync_file(MPI_File handle) {
+  const int code = REAL(File_sync)(handle);
+  OpenFile* file = OpenFiles::instance().find(handle);
+  if (file == nullptr) return code;
+  // The host flushes only if it knows of a write, and it knows nothing of choir's.
+  auto& engine = *file->engine;
+  Progress::instance().wait([&] { return !engine.busy(); }, &engine);
+  int worst = engine.flush();
+  if (code != MPI_SUCCESS) PMPI_Error_class(code, &worst);
+  if (PMPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MAX, engine.room().comm.get()) !=
+      MPI_SUCCESS)
+    worst = MPI_ERR_OTHER;
+  if (code != MPI_SUCCESS) return code;
+  return raise(handle, worst);
 }
 
 int set_atomicity(MPI_File handle, int flag) {

@@ -13,6 +13,7 @@ int set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype, MPI_D
              const char* representation, MPI_Info info);
 int set_info(MPI_File handle, MPI_Info info);
 int get_info(MPI_File handle, MPI_Info* info);
+int sync_file(MPI_File handle);
 int set_atomicity(MPI_File handle, int flag);
 int set_size(MPI_File handle, MPI_Offset size);
 

@@ -16,4 +16,5 @@ BOTH(File_get_position, (MPI_File file, MPI_Offset* offset),
      choir::individual_pointer(choir::OpenFiles::instance().find(file), file, offset))
 BOTH(File_seek, (MPI_File file, MPI_Offset offset, int whence), choir::seek(file, offset, whence))
 BOTH(File_set_size, (MPI_File file, MPI_Offset size), choir::set_size(file, size))
+BOTH(File_sync, (MPI_File file), choir::sync_file(file))
 BOTH(File_set_atomicity, (MPI_File file, int flag), choir::set_atomicity(file, flag))

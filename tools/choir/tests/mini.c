@@ -25,6 +25,7 @@ int main(int argc, char** argv) {
   wrong += MPI_File_read_at_all(file, 0, back, BLOCKS * BLOCK, MPI_INT, MPI_STATUS_IGNORE) !=
            MPI_SUCCESS;
   for (int i = 0; i < BLOCKS * BLOCK; ++i) wrong += data[i] != back[i];
+  wrong += MPI_File_sync(file) != MPI_SUCCESS;
   wrong += MPI_File_close(&file) != MPI_SUCCESS;
   MPI_Type_free(&type);
   MPI_Allreduce(&wrong, &all_wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

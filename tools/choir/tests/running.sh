@@ -62,6 +62,15 @@ rm -f preload.*
 LD_PRELOAD=$PWD/libother.so under "$choir" run ./script sixth.data
 cat preload.* | grep -q "^$PWD/libother.so:.*libchoir_mpiio.so$" || fail "LD_PRELOAD became: $(cat preload.*)"
 
+# MPI_File_sync reaches the device, whoever wrote the bytes.
+printf '%s\n' '#define _GNU_SOURCE' '#include <dlfcn.h>' '#include <unistd.h>' 'int fsync(int fd) {' \
+  '  if (write(2, "synced\n", 7) != 7) return -1;' \
+  '  return ((int (*)(int))dlsym(RTLD_NEXT, "fsync"))(fd); }' > sync.c && "$mpicc" -shared -fPIC -o libsync.so sync.c
+for strategy in two_phase mapped individual; do
+  LD_PRELOAD=$PWD/libsync.so under "$choir" run --strategy "$strategy" ./mini seventh.data
+  grep -q synced errors || fail "nothing was flushed with $strategy: $(cat errors)"
+done
+
 # The program's exit status is choir's.
 code=0
 "$choir" run --mpi "$mpi" sh -c 'exit 7' || code=$?
