@@ -1,8 +1,8 @@
 // lessons_test.cpp: what users of MPI-IO paid for, each as a check that can be run by its name.
 //
 // A plain MPI program: lessons_test NAME|all|--list [--dir DIR]. The checks of faults (fault_*)
-// expect the environment to ask for them (CHOIR_FAULT), and `large_call` needs some gigabytes of
-// memory and disk.
+// expect the environment to ask for them (CHOIR_FAULT), and `large_call` and `large_count` need
+// some gigabytes of memory and disk.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -178,6 +178,32 @@ void large_call(Checks& t) {
                    "read of more than 2 GiB");
   t.expect(count_of(status, unit.handle()) == count, "count of a large read");
   t.expect(found == data, "what was read back");
+}
+
+/// More than 2^31 elements in one call, which only the large-count functions can say.
+void large_count([[maybe_unused]] Checks& t) {
+#if MPI_VERSION >= 4
+  constexpr MPI_Count large = (MPI_Count{1} << 31) + 4096;
+  const MPI_Count count = t.rank == 0 ? large : 100;
+  Bytes data(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < data.size(); i += 97)
+    data[i] = static_cast<unsigned char>(mix(i + static_cast<std::size_t>(t.rank)));
+  const MPI_Offset at = t.rank == 0 ? 0 : large + 128 * t.rank;
+  OpenFile fh(t, read_write);
+  MPI_Status status;
+  MPI_Count moved = 0;
+  t.expect_success(MPI_File_write_at_all_c(fh, at, data.data(), count, MPI_BYTE, &status),
+                   "write of more than 2^31 elements");
+  MPI_Get_elements_x(&status, MPI_BYTE, &moved);
+  t.expect(moved == count, "elements of a large write");
+  make_visible(t, fh);
+  Bytes found(data.size());
+  t.expect_success(MPI_File_read_at_all_c(fh, at, found.data(), count, MPI_BYTE, &status),
+                   "read of more than 2^31 elements");
+  MPI_Get_elements_x(&status, MPI_BYTE, &moved);
+  t.expect(moved == count, "elements of a large read");
+  t.expect(found == data, "what was read back");
+#endif
 }
 
 /// Short transfers and interrupted ones are the library's own business (CHOIR_FAULT decides which).
@@ -837,6 +863,7 @@ constexpr NamedCheck checks[] = {
     {"one_rank_negative_offset", one_rank_negative_offset},
     {"hints_differ_by_rank", hints_differ_by_rank},
     {"large_call", large_call},
+    {"large_count", large_count},
     {"fault_transparent", fault_transparent},
     {"fault_full_disk", fault_full_disk},
     {"fault_read_error", fault_read_error},
