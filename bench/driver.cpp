@@ -14,6 +14,7 @@
 #include <memory>
 #include <system_error>
 
+#include "leftovers.hpp"
 #include "pattern.hpp"
 
 namespace choir::bench {
@@ -189,7 +190,14 @@ class Run {
     if (!text.empty() && entrant.result.error.empty()) entrant.result.error = text;
   }
 
+  /// Makes room for a file of ours at `path`, which an interrupted run takes away again.
+  void claim(const std::string& path) {
+    remove(path);
+    if (!options_.keep) note_leftover(path);
+  }
+
   void remove(const std::string& path) {
+    forget_leftover(path);
     check(MPI_Barrier(MPI_COMM_WORLD));
     if (world_rank() == 0) ::unlink(path.c_str());
     check(MPI_Barrier(MPI_COMM_WORLD));
@@ -205,7 +213,7 @@ class Run {
   void enter() {
     const auto shared = path_of("shared");
     if (operation_ == Operation::read) {
-      remove(shared);
+      claim(shared);
       const auto text =
           agree_text(text_of_failure([&] { write_share(shared, file_end_, options_.seed); }));
       if (!text.empty()) throw std::runtime_error("cannot prepare the file to read: " + text);
@@ -218,7 +226,7 @@ class Run {
       const bool own_file = operation_ == Operation::write || !entrant.contender->same_bytes();
       // Numbered: the same contender may be named twice, to see how far equal figures lie apart.
       entrant.path = own_file ? path_of(fmt::format("{}-{}", entrants_.size(), name)) : shared;
-      if (own_file) remove(entrant.path);
+      if (own_file) claim(entrant.path);
       if (operation_ == Operation::read && own_file) prepare_floor_file(entrant);
       open(entrant);
       entrants_.push_back(std::move(entrant));
@@ -307,7 +315,7 @@ class Run {
     if (operation_ != Operation::write) return;
     fail(entrant, entrant.contender->close());
     entrant.open = false;
-    remove(entrant.path);
+    claim(entrant.path);
     if (entrant.result.error.empty()) open(entrant);
   }
 
