@@ -34,9 +34,11 @@ sanitize: setup
 	@JOBS=$(JOBS) scripts/sanitize
 
 format:
+	@scripts/setup clang-format
 	@git ls-files '*.cpp' '*.hpp' '*.h' '*.c' | xargs clang-format -i
 
-lint: mpich
+lint: $(TREES)
+	@scripts/setup clang-tidy shellcheck
 	@scripts/lint
 
 install: $(TREES)
