@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include "draw/svg.hpp"
 #include "report.hpp"
 
 namespace choir::model {
@@ -16,47 +17,9 @@ constexpr double width = 900, height = 480, left = 90, right = 190, top = 50, bo
 constexpr const char* colours[] = {"#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd",
                                    "#8c564b", "#e377c2", "#7f7f7f", "#bcbd22", "#17becf"};
 
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '&')
-      result += "&amp;";
-    else if (c == '<')
-      result += "&lt;";
-    else if (c == '>')
-      result += "&gt;";
-    else
-      result += c;
-  }
-  return result;
-}
-
-std::string text_at(double x, double y, const std::string& text, const char* anchor,
-                    const char* more = "") {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y,
-                     anchor, more, escaped(text));
-}
-
-std::string rectangle(double x, double y, double w, double h, const char* colour) {
-  return fmt::format(
-      "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\"/>\n", x, y, w,
-      h, colour);
-}
-
-std::string line(double x1, double y1, double x2, double y2, const char* colour) {
-  return fmt::format(
-      "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\"/>\n", x1, y1, x2,
-      y2, colour);
-}
-
 std::string page(const std::string& title, const std::string& body) {
-  return fmt::format(
-             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
-             "height=\"{1}\" "
-             "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"{0}\" height=\"{1}\" "
-             "fill=\"white\"/>\n",
-             width, height) +
-         text_at(left, 24, title, "start", " font-size=\"15\"") + body + "</svg>\n";
+  return svg::document(width, height,
+                       svg::text(left, 24, title, "start", " font-size=\"15\"") + body);
 }
 
 /// From values to heights, linear or logarithmic.
@@ -87,8 +50,8 @@ std::string axis(const Scale& scale, Label&& label) {
   std::string body;
   for (int i = 0; i <= 5; ++i) {
     const double value = scale.at(i / 5.0);
-    body += line(left, scale.y(value), width - right, scale.y(value), "#dddddd");
-    body += text_at(left - 6, scale.y(value) + 4, label(value), "end");
+    body += svg::line(left, scale.y(value), width - right, scale.y(value), "#dddddd");
+    body += svg::text(left - 6, scale.y(value) + 4, label(value), "end");
   }
   return body;
 }
@@ -110,20 +73,19 @@ std::string bars(const std::string& title, const std::vector<Prediction>& predic
     double base = 0;
     const double phases[] = {s.agree, s.exchange, s.storage};
     for (std::size_t k = 0; k < 3; ++k) {
-      body += rectangle(x, scale.y(base + phases[k]), step * 0.36,
-                        scale.y(base) - scale.y(base + phases[k]), colours[k]);
+      body += svg::rectangle(x, scale.y(base + phases[k]), step * 0.36,
+                             scale.y(base) - scale.y(base + phases[k]), colours[k]);
       base += phases[k];
     }
-    body += rectangle(x + step * 0.4, scale.y(s.total), step * 0.3, scale.y(0) - scale.y(s.total),
-                      "#444444");
-    body += fmt::format("<g transform=\"translate({:.1f},{:.1f}) rotate(18)\">{}</g>", x,
-                        height - bottom + 16, text_at(0, 0, predictions[i].strategy, "start"));
+    body += svg::rectangle(x + step * 0.4, scale.y(s.total), step * 0.3,
+                           scale.y(0) - scale.y(s.total), "#444444");
+    body += svg::group(x, height - bottom + 16, svg::text(0, 0, predictions[i].strategy), 18);
   }
   const char* names[] = {"agree", "exchange", "storage"};
   for (std::size_t k = 0; k < 4; ++k) {
     const double y = top + 20 * static_cast<double>(k);
-    body += rectangle(width - right + 20, y, 12, 12, k < 3 ? colours[k] : "#444444");
-    body += text_at(width - right + 38, y + 11, k < 3 ? names[k] : "total (overlapped)", "start");
+    body += svg::rectangle(width - right + 20, y, 12, 12, k < 3 ? colours[k] : "#444444");
+    body += svg::text(width - right + 38, y + 11, k < 3 ? names[k] : "total (overlapped)", "start");
   }
   return page(title, body);
 }
@@ -141,7 +103,7 @@ std::string lines(const std::string& title, const std::string& unit,
       (width - left - right) / std::max<double>(1, static_cast<double>(labels.size()) - 1);
   for (std::size_t i = 0; i < labels.size(); ++i)
     body +=
-        text_at(left + step * static_cast<double>(i), height - bottom + 18, labels[i], "middle");
+        svg::text(left + step * static_cast<double>(i), height - bottom + 18, labels[i], "middle");
   for (std::size_t k = 0; k < series.size(); ++k) {
     const char* colour = colours[k % std::size(colours)];
     std::string points;
@@ -149,12 +111,10 @@ std::string lines(const std::string& title, const std::string& unit,
       if (series[k].values[i] > 0)
         points += fmt::format("{:.1f},{:.1f} ", left + step * static_cast<double>(i),
                               scale.y(series[k].values[i]));
-    body +=
-        fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n",
-                    points, colour);
+    body += svg::polyline(points, colour);
     const double y = top + 20 * static_cast<double>(k);
-    body += rectangle(width - right + 20, y, 12, 12, colour);
-    body += text_at(width - right + 38, y + 11, series[k].name, "start");
+    body += svg::rectangle(width - right + 20, y, 12, 12, colour);
+    body += svg::text(width - right + 38, y + 11, series[k].name, "start");
   }
   return page(title, body);
 }
