@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "engine/host_key.hpp"
 #include "mpi/error.hpp"
 
 namespace choir {
@@ -35,14 +36,19 @@ int size_of(MPI_Comm comm) {
   return size;
 }
 
-Comm split_by_node(MPI_Comm comm, int ranks_per_node) {
-  MPI_Comm shared = MPI_COMM_NULL;
-  check(PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank_in(comm), MPI_INFO_NULL, &shared));
-  check(PMPI_Comm_set_errhandler(shared, MPI_ERRORS_RETURN));
-  Comm node(shared);
-  if (ranks_per_node <= 0) return node;
-  const int rank = rank_in(shared);
-  return split(shared, rank / ranks_per_node, rank);
+/// Collective: per rank, the number of its node.
+std::vector<int> find_nodes(MPI_Comm comm, int ranks_per_node) {
+  const auto mine = key_of(this_host());
+  std::vector<std::uint64_t> keys(static_cast<std::size_t>(size_of(comm)));
+  check(PMPI_Allgather(&mine, 1, MPI_UINT64_T, keys.data(), 1, MPI_UINT64_T, comm));
+  return nodes_of(keys, ranks_per_node);
+}
+
+/// Collective: equal on all ranks, since plans follow from it.
+int cores_of_first_rank(MPI_Comm comm) {
+  int cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  check(PMPI_Bcast(&cores, 1, MPI_INT, 0, comm));
+  return cores;
 }
 
 using NeighbourhoodPtr = std::shared_ptr<Neighbourhood>;
@@ -65,24 +71,18 @@ int neighbourhood_keyval() {
 
 Neighbourhood::Neighbourhood(MPI_Comm user, int ranks_per_node)
     : comm_(duplicate(user)),
-      node_comm_(split_by_node(comm_.get(), ranks_per_node)),
+      topology_{find_nodes(comm_.get(), ranks_per_node), cores_of_first_rank(comm_.get())},
+      local_of_(static_cast<std::size_t>(topology_.ranks())),
       rank_(rank_in(comm_.get())),
-      local_(rank_in(node_comm_.get())),
       split_(ranks_per_node) {
-  leaders_ = split(comm_.get(), local_ == 0 ? 0 : MPI_UNDEFINED, rank_);
-  int node_name = rank_;  // a node is named by its leader's rank
-  check(PMPI_Bcast(&node_name, 1, MPI_INT, 0, node_comm_.get()));
-  std::vector<int> node_of(static_cast<std::size_t>(size_of(comm_.get())));
-  check(PMPI_Allgather(&node_name, 1, MPI_INT, node_of.data(), 1, MPI_INT, comm_.get()));
-  int cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
-  check(PMPI_Bcast(&cores, 1, MPI_INT, 0, comm_.get()));
-  topology_ = Topology(node_of, cores);
-  local_of_.resize(node_of.size());
   for (int node = 0; node < topology_.nodes(); ++node) {
     int next = 0;
     for (const int rank : topology_.ranks_of(node))
       local_of_[static_cast<std::size_t>(rank)] = next++;
   }
+  local_ = local_of(rank_);
+  node_comm_ = split(comm_.get(), node(), rank_);
+  leaders_ = split(comm_.get(), local_ == 0 ? 0 : MPI_UNDEFINED, rank_);
 }
 
 NeighbourhoodPtr Neighbourhood::of(MPI_Comm user, int ranks_per_node) {

@@ -4,6 +4,25 @@
 
 namespace choir {
 
+std::vector<int> nodes_of(std::span<const std::uint64_t> keys, int ranks_per_node) {
+  struct Filling {
+    int node = 0;
+    int ranks = 0;
+  };
+  std::unordered_map<std::uint64_t, Filling> of_key;
+  std::vector<int> node_of;
+  node_of.reserve(keys.size());
+  int nodes = 0;
+  for (const auto key : keys) {
+    auto& filling = of_key[key];
+    const bool full = ranks_per_node > 0 && filling.ranks == ranks_per_node;
+    if (filling.ranks == 0 || full) filling = {nodes++, 0};
+    ++filling.ranks;
+    node_of.push_back(filling.node);
+  }
+  return node_of;
+}
+
 Topology::Topology(const std::vector<int>& node_of, int cores_per_node)
     : node_of_(node_of.size()), cores_per_node_(cores_per_node < 1 ? 1 : cores_per_node) {
   std::unordered_map<int, int> numbers;

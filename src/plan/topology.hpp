@@ -1,9 +1,15 @@
 // topology.hpp: which ranks share a node.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 namespace choir {
+
+/// Per rank, the number of its node: ranks with equal keys share one. `ranks_per_node` > 0 cuts
+/// nodes into imaginary ones of that many ranks. Nodes are numbered by their first rank.
+std::vector<int> nodes_of(std::span<const std::uint64_t> keys, int ranks_per_node = 0);
 
 class Topology {
  public:

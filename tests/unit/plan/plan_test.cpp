@@ -153,6 +153,14 @@ TEST(Nodes, AreOrderedByWhereTheirDataLie) {
   EXPECT_EQ(nodes_by_data({topology, ranks, {}, 1}), (std::vector<int>{1, 0, 2}));
 }
 
+TEST(Topology, EqualKeysShareANodeWhateverTheirOrder) {
+  const std::vector<std::uint64_t> keys{7, 9, 7, 7, 9, 5};
+  EXPECT_EQ(nodes_of(keys), (std::vector<int>{0, 1, 0, 0, 1, 2}));
+  EXPECT_EQ(nodes_of(keys, 2), (std::vector<int>{0, 1, 0, 2, 1, 3}));
+  EXPECT_EQ(nodes_of(keys, 1), (std::vector<int>{0, 1, 2, 3, 4, 5}));
+  EXPECT_TRUE(nodes_of({}).empty());
+}
+
 TEST(Topology, NodesAreNumberedByTheirFirstRank) {
   const Topology topology({70, -3, 70, 12, -3}, 0);
   EXPECT_EQ(topology.nodes(), 3);
