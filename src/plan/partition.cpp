@@ -1,6 +1,7 @@
 #include "plan/partition.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace choir {
@@ -70,7 +71,8 @@ std::vector<std::int64_t> cut_by_bytes(std::span<const RankSummary> ranks,
       while (static_cast<int>(cuts.size()) < parts) {
         const double wanted = total * static_cast<double>(cuts.size()) / parts;
         if (wanted > before + here || here <= 0) break;
-        const auto into = static_cast<std::int64_t>((wanted - before) / density);
+        // Rounded: an error in the last digit must not cost a whole page.
+        const std::int64_t into = std::llround((wanted - before) / density);
         const auto cut = align_down(edges[i].at + std::min(into, width), align);
         cuts.push_back(std::clamp(cut, cuts.back(), span.end));
       }

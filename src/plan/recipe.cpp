@@ -3,6 +3,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "plan/locality.hpp"
 #include "plan/partition.hpp"
 #include "plan/strategy.hpp"
 
@@ -74,6 +75,7 @@ class SeatCounter {
   bool full(int rank) const { return taken(rank) >= in_.seats_per_node; }
   int take(int rank) { return taken_[node(rank)]++; }
   int taken_on(int node) const { return taken_[static_cast<std::size_t>(node)]; }
+  std::span<const int> taken_by_node() const { return taken_; }
 
  private:
   std::size_t node(int rank) const { return static_cast<std::size_t>(in_.topology.node_of(rank)); }
@@ -94,11 +96,9 @@ std::int64_t cut_alignment(const PlanInput& in) {
   return unit > 0 && unit % page == 0 ? unit : page;
 }
 
-/// Cuts the members' bytes among `ranks` and adds one aggregator for each range that is not empty.
-void add_ranges(Plan& plan, const PlanInput& in, SeatCounter& seats,
-                const std::vector<int>& members, const std::vector<int>& ranks, int group) {
-  const auto cuts =
-      cut_by_bytes(in.ranks, members, static_cast<int>(ranks.size()), cut_alignment(in));
+/// One aggregator for each range between `cuts` that is not empty.
+void add_ranges(Plan& plan, SeatCounter& seats, const std::vector<std::int64_t>& cuts,
+                const std::vector<int>& ranks, int group) {
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const auto length = cuts[i + 1] - cuts[i];
     if (length > 0)
@@ -110,7 +110,9 @@ void plan_even(Plan& plan, const PlanInput& in, SeatCounter& seats) {
   const auto members = everyone(in);
   auto ranks = candidates_per_node(in);
   ranks = spread(ranks, worthwhile(bytes_of(in.ranks, members), static_cast<int>(ranks.size())));
-  add_ranges(plan, in, seats, members, ranks, 0);
+  const auto cuts =
+      cut_by_bytes(in.ranks, members, static_cast<int>(ranks.size()), cut_alignment(in));
+  add_ranges(plan, seats, cuts, near_data(in, cuts, std::move(ranks)), 0);
 }
 
 /// One aggregator (or n) per data server: server s holds the stripes s, s + servers, s + 2 servers,
@@ -185,7 +187,7 @@ int writers_wanted(const Recipe& recipe, const PlanInput& in, const std::vector<
   return default_per_node(in, size);
 }
 
-/// Members whose node still has a cycle buffer; the first of the group if none has.
+/// Those of `ranks` whose node still has a cycle buffer.
 std::vector<int> seated(const SeatCounter& seats, const std::vector<int>& ranks,
                         const PlanInput& in) {
   std::map<int, int> promised;
@@ -210,6 +212,16 @@ std::vector<int> fallback_seat(const SeatCounter& seats, const std::vector<int>&
   return {};
 }
 
+/// Who talks to storage for a group; empty if no member's node has a cycle buffer left.
+std::vector<int> writers_of(const Recipe& recipe, const PlanInput& in, const SeatCounter& seats,
+                            const std::vector<int>& group, int wanted) {
+  if (recipe.aggregators == Choice::most_data) return seated(seats, by_data(in, group, wanted), in);
+  if (wanted > 1) return seated(seats, spread(group, wanted), in);
+  for (const int rank : writers_near_data(in, group, seats.taken_by_node()))
+    if (!seats.full(rank)) return {rank};
+  return {};
+}
+
 void plan_groups(const Recipe& recipe, Plan& plan, const PlanInput& in, SeatCounter& seats) {
   const auto groups = groups_of(recipe, in);
   set_groups(plan, in, groups);
@@ -221,11 +233,11 @@ void plan_groups(const Recipe& recipe, Plan& plan, const PlanInput& in, SeatCoun
     const auto bytes = bytes_of(in.ranks, groups[g]);
     if (bytes == 0) continue;
     const auto wanted = worthwhile(bytes, std::min(share, writers_wanted(recipe, in, groups[g])));
-    auto ranks = recipe.aggregators == Choice::most_data ? by_data(in, groups[g], wanted)
-                                                         : spread(groups[g], wanted);
-    ranks = seated(seats, ranks, in);
+    auto ranks = writers_of(recipe, in, seats, groups[g], wanted);
     if (ranks.empty()) ranks = fallback_seat(seats, groups[g], in);
-    add_ranges(plan, in, seats, groups[g], ranks, static_cast<int>(g));
+    const auto cuts =
+        cut_by_bytes(in.ranks, groups[g], static_cast<int>(ranks.size()), cut_alignment(in));
+    add_ranges(plan, seats, cuts, ranks, static_cast<int>(g));
   }
   plan.cycle_bytes = cycle_bytes_for(in, largest);
 }
