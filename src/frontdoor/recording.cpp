@@ -1,7 +1,10 @@
 #include "frontdoor/recording.hpp"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
+#include <numeric>
+#include <optional>
 
 #include "mpi/error.hpp"
 #include "place/recorder.hpp"
@@ -11,11 +14,12 @@ namespace {
 
 /// A rank with a longer list is described by its span: placement needs neighbours, not every piece.
 constexpr std::size_t most_runs = 4096;
+/// What one gather may bring to its root.
+constexpr std::size_t most_gathered_bytes = std::size_t{1} << 30;
 
 struct Recordings {
   std::mutex mutex;
   std::map<std::string, std::unique_ptr<place::Recorder>> by_path;
-  std::map<std::string, int> ranks;
 };
 
 Recordings& recordings() {
@@ -23,11 +27,34 @@ Recordings& recordings() {
   return *all;
 }
 
-std::vector<place::AccessRun> runs_of(const Access& access) {
+int world_size() {
+  int size = 0;
+  check(PMPI_Comm_size(MPI_COMM_WORLD, &size));
+  return size;
+}
+
+/// Per rank of `comm`, its rank in MPI_COMM_WORLD: placement is about the job's ranks, whatever
+/// communicator a file was opened with. MPI_UNDEFINED for processes of another world.
+std::vector<int> world_ranks(MPI_Comm comm, std::size_t ranks) {
+  MPI_Group world = MPI_GROUP_NULL, mine = MPI_GROUP_NULL;
+  check(PMPI_Comm_group(MPI_COMM_WORLD, &world));
+  check(PMPI_Comm_group(comm, &mine));
+  std::vector<int> from(ranks), to(ranks);
+  std::iota(from.begin(), from.end(), 0);
+  const int code =
+      PMPI_Group_translate_ranks(mine, static_cast<int>(ranks), from.data(), world, to.data());
+  PMPI_Group_free(&mine);
+  PMPI_Group_free(&world);
+  check(code);
+  return to;
+}
+
+std::vector<place::AccessRun> runs_of(const Access& access, std::size_t ranks) {
+  const auto most = std::min(most_runs, most_gathered_bytes / sizeof(place::AccessRun) / ranks);
   std::vector<place::AccessRun> runs;
   bool too_many = false;
   visit_runs(access.file, access.begin, access.end, [&](const Run& run) {
-    if (runs.size() >= most_runs)
+    if (runs.size() >= most)
       too_many = true;
     else
       runs.push_back({run.offset, run.length, run.stride, run.count});
@@ -39,8 +66,10 @@ std::vector<place::AccessRun> runs_of(const Access& access) {
   return runs;
 }
 
-/// Collective: every rank's runs on rank 0.
-place::GatheredRuns gather(OpenFile& file, const std::vector<place::AccessRun>& mine) {
+/// Collective: on rank 0 of the file, every rank's runs by its rank in the world; nothing
+/// elsewhere.
+std::optional<place::GatheredRuns> gather(OpenFile& file,
+                                          const std::vector<place::AccessRun>& mine) {
   const MPI_Comm comm = file.engine->room().comm.get();
   const auto ranks = static_cast<std::size_t>(file.engine->hood().topology().ranks());
   const int bytes = static_cast<int>(mine.size() * sizeof(place::AccessRun));
@@ -51,35 +80,43 @@ place::GatheredRuns gather(OpenFile& file, const std::vector<place::AccessRun>& 
   std::vector<place::AccessRun> all(static_cast<std::size_t>(total) / sizeof(place::AccessRun));
   check(PMPI_Gatherv(mine.data(), bytes, MPI_BYTE, all.data(), counts.data(), places.data(),
                      MPI_BYTE, 0, comm));
+  if (file.engine->hood().rank() != 0) return std::nullopt;
+  const auto in_world = world_ranks(comm, ranks);
+  std::vector<int> member(static_cast<std::size_t>(world_size()), -1);
+  for (std::size_t r = 0; r < ranks; ++r) {
+    if (in_world[r] == MPI_UNDEFINED) return std::nullopt;
+    member[static_cast<std::size_t>(in_world[r])] = static_cast<int>(r);
+  }
   place::GatheredRuns gathered;
-  std::size_t next = 0;
-  for (std::size_t r = 0; r < ranks && file.engine->hood().rank() == 0; ++r) {
-    const auto count = static_cast<std::size_t>(counts[r]) / sizeof(place::AccessRun);
-    gathered.append_rank(std::span(all).subspan(next, count));
-    next += count;
+  for (const int r : member) {
+    const auto at = static_cast<std::size_t>(std::max(r, 0));
+    const auto count = r < 0 ? 0 : static_cast<std::size_t>(counts[at]) / sizeof(place::AccessRun);
+    const auto first = static_cast<std::size_t>(places[at]) / sizeof(place::AccessRun);
+    gathered.append_rank(std::span(all).subspan(count == 0 ? 0 : first, count));
   }
   return gathered;
 }
 
-place::Recorder& recorder_for(OpenFile& file) {
-  auto& all = recordings();
-  const int ranks = file.engine->hood().topology().ranks();
-  auto& recorder = all.by_path[file.engine->settings().record];
-  auto& known = all.ranks[file.engine->settings().record];
-  if (!recorder || known != ranks) recorder = std::make_unique<place::Recorder>(known = ranks);
-  return *recorder;
+/// Files whose rank 0 is another rank of the world go to a file of their own, FILE.RANK.
+std::string path_for(const std::string& path) {
+  int rank = 0;
+  check(PMPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  return rank == 0 ? path : path + "." + std::to_string(rank);
 }
 
 void add(OpenFile& file, const Access& access, bool is_call) {
-  if (file.engine->settings().record.empty()) return;
-  const auto gathered = gather(file, runs_of(access));
-  if (file.engine->hood().rank() != 0) return;
+  const auto& path = file.engine->settings().record;
+  const auto ranks = static_cast<std::size_t>(file.engine->hood().topology().ranks());
+  if (path.empty() || ranks == 1) return;  // a rank alone exchanges nothing
+  const auto gathered = gather(file, runs_of(access, ranks));
+  if (!gathered) return;
   const std::lock_guard lock(recordings().mutex);
-  auto& recorder = recorder_for(file);
+  auto& recorder = recordings().by_path[path_for(path)];
+  if (!recorder) recorder = std::make_unique<place::Recorder>(world_size());
   if (is_call)
-    recorder.add_call(gathered);
+    recorder->add_call(*gathered);
   else
-    recorder.add_view(gathered);
+    recorder->add_view(*gathered);
 }
 
 }  // namespace
