@@ -10,6 +10,10 @@ namespace choir::place {
 
 namespace {
 
+/// Placements whose bytes differ by no more than this part of all bytes are equally good: where
+/// ranges of the file happen to be cut moves that much.
+constexpr double as_good = 0.01;
+
 std::vector<RankSummary> summaries(const Pattern& pattern) {
   std::vector<RankSummary> result(static_cast<std::size_t>(pattern.runs.ranks()));
   for (int rank = 0; rank < pattern.runs.ranks(); ++rank) {
@@ -165,20 +169,26 @@ Traffic predict(const Recording& recording, const Machine& machine, const std::v
 
 Choice choose(const std::vector<Choice>& candidates, const Problem& problem,
               const std::string& strategy, const PredictOptions& options) {
+  if (candidates.empty()) throw std::invalid_argument("no placement to choose from");
+  std::vector<double> bytes(candidates.size());
+  double all = 0;
+  if (!problem.recording.patterns.empty())
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const auto traffic = predict(problem.recording, problem.machine,
+                                   candidates[i].placement.node_of, strategy, options);
+      bytes[i] = traffic.between_nodes;
+      all = traffic.all;
+    }
+  const double enough = *std::min_element(bytes.begin(), bytes.end()) + as_good * all;
   const Choice* best = nullptr;
-  std::pair<double, double> best_cost;
-  for (const auto& candidate : candidates) {
-    const double bytes = problem.recording.patterns.empty()
-                             ? 0
-                             : predict(problem.recording, problem.machine,
-                                       candidate.placement.node_of, strategy, options)
-                                   .between_nodes;
-    const std::pair cost{bytes, cut_weight(problem.graph, candidate.placement.node_of)};
-    if (best != nullptr && cost >= best_cost) continue;
-    best = &candidate;
-    best_cost = cost;
+  double least = 0;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (bytes[i] > enough) continue;
+    const double cut = cut_weight(problem.graph, candidates[i].placement.node_of);
+    if (best != nullptr && cut >= least) continue;
+    best = &candidates[i];
+    least = cut;
   }
-  if (best == nullptr) throw std::invalid_argument("no placement to choose from");
   return *best;
 }
 

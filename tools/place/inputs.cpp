@@ -103,6 +103,19 @@ void require_one_source(const MachineOptions& options) {
     throw std::invalid_argument("give only one of --levels, --hwloc and --hwloc-xml");
 }
 
+/// Levels describe every node, so none may have fewer cores than the levels have units.
+void check_levels(const Machine& machine) {
+  std::int64_t units = 1;
+  for (const auto& level : machine.levels) {
+    units *= level.arity;
+    for (const auto& node : machine.nodes)
+      if (node.cores < units)
+        throw std::invalid_argument(
+            fmt::format("the levels down to '{}' have {} units, but node {} has only {} cores",
+                        level.name, units, node.name, node.cores));
+  }
+}
+
 Machine nodes_of(const MachineOptions& options) {
   if (options.nodes > 0) return uniform_machine(options.nodes, options.cores);
   if (options.slurm)
@@ -139,6 +152,7 @@ Machine load_machine(const MachineOptions& options) {
   if (!options.arch.empty()) add_costs(machine, read_architecture(options.arch), options.arch);
   if (!options.levels.empty()) machine.levels = parse_levels(options.levels);
   if (options.hwloc || !options.hwloc_xml.empty()) machine.levels = hwloc_levels(options.hwloc_xml);
+  check_levels(machine);
   return machine;
 }
 

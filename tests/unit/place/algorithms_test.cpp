@@ -254,6 +254,42 @@ TEST(Predict, TwoPhaseOnAlignedRowsStaysLocal) {
   EXPECT_LE(traffic.between_nodes, 0.05 * traffic.all);  // ranges are cut at whole pages
 }
 
+/// BT-IO: q x q ranks, each with one cell of the cube in every layer, shifted along the diagonal.
+Recording diagonal_cells(int q, const std::vector<int>& name) {
+  constexpr std::int64_t cell = 4, point = 40;  // points a side, bytes of a point
+  const std::int64_t row = cell * q * point, plane = row * cell * q;
+  std::vector<std::vector<AccessRun>> of(static_cast<std::size_t>(q * q));
+  for (int rank = 0; rank < q * q; ++rank)
+    for (int layer = 0; layer < q; ++layer)
+      for (std::int64_t z = 0; z < cell; ++z)
+        of[static_cast<std::size_t>(name[static_cast<std::size_t>(rank)])].push_back(
+            {(layer * cell + z) * plane + (rank / q - layer + q) % q * cell * row +
+                 (rank % q + layer) % q * cell * point,
+             cell * point, row, cell});
+  GatheredRuns runs;
+  for (const auto& one : of) runs.append_rank(one);
+  Recorder recorder(q * q);
+  recorder.add_call(runs);
+  return recorder.recording();
+}
+
+TEST(Choose, ATieInBytesIsDecidedByTheNeighbours) {
+  // Under two_phase every placement of a diagonal decomposition sends the same; segments gain.
+  const Case one(diagonal_cells(4, shuffled(16, 11)), uniform_machine(4, 4));
+  PredictOptions options;
+  options.parameters.aggregators_per_node = 1;
+  std::vector<Choice> candidates{{"bynode", with_cores(one.machine, bynode(one.machine, 16))},
+                                 {"setmatch", algorithm("setmatch").place(one.problem)}};
+  const auto bytes = [&](std::size_t i, const char* strategy) {
+    return predict(one.recording, one.machine, candidates[i].placement.node_of, strategy, options)
+        .between_nodes;
+  };
+  EXPECT_NEAR(bytes(0, "two_phase"), bytes(1, "two_phase"), 0.05 * bytes(0, "two_phase"));
+  EXPECT_EQ(bytes(1, "dynamic_segmentation"), 0);
+  EXPECT_GT(bytes(0, "dynamic_segmentation"), 0);
+  EXPECT_EQ(choose(candidates, one.problem, "two_phase", options).name, "setmatch");
+}
+
 TEST(CartMatrix, IsTheThesisExample) {
   const auto cart = parse_cart("2x4", "", 8);
   for (int a = 0; a < 8; ++a)
