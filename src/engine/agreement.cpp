@@ -42,13 +42,14 @@ void ring_all(Neighbourhood& hood, Room& room) {
     if (local != hood.local()) ring(room.arena->bell(local));
 }
 
-Opening::Opening(Neighbourhood& hood, Room& room, const Ballot& mine)
+Opening::Opening(Neighbourhood& hood, Room& room, const Ballot& mine, const Vote& vote)
     : hood_(hood),
       room_(room),
       ranks_(hood.topology().ranks()),
       number_(room.calls++),
       parity_(static_cast<int>(number_ % 2)) {
   room.arena->ballots(parity_)[hood.rank()] = mine;
+  room.arena->vote(parity_, hood.local()) = vote;
   arrive(hood, room, room.arena->board().opened, number_);
 }
 
@@ -58,14 +59,14 @@ Opening::Common Opening::local_common() const {
   Common common{highest, highest, highest, highest, 0};
   const auto* ballots = room_.arena->ballots(parity_);
   for (const int rank : hood_.node_ranks()) {
-    const auto& ballot = ballots[rank];
-    const auto key = static_cast<std::int64_t>(ballot.plan_key >> 1);
+    const auto& vote = room_.arena->vote(parity_, hood_.local_of(rank));
+    const auto key = static_cast<std::int64_t>(vote.plan_key >> 1);
     common.low_key = std::min(common.low_key, key);
     common.low_negated_key = std::min(common.low_negated_key, -key);
-    common.negated_error = std::min<std::int64_t>(common.negated_error, -ballot.error);
-    if (ballot.bytes == 0) continue;  // fits any shift
-    common.low_shift = std::min(common.low_shift, ballot.shift);
-    common.low_negated_shift = std::min(common.low_negated_shift, -ballot.shift);
+    common.negated_error = std::min<std::int64_t>(common.negated_error, -vote.error);
+    if (ballots[rank].bytes == 0) continue;  // fits any shift
+    common.low_shift = std::min(common.low_shift, vote.shift);
+    common.low_negated_shift = std::min(common.low_negated_shift, -vote.shift);
   }
   return common;
 }
@@ -80,11 +81,10 @@ void Opening::conclude(const Common& common) {
 
 /// On one node only: elsewhere a rank that runs ahead would save no message.
 void Opening::conclude_early() {
-  const auto* ballots = room_.arena->ballots(parity_);
-  const auto strategy = ballots[0].ran_ahead;
+  const auto strategy = room_.arena->vote(parity_, 0).ran_ahead;
   all_ran_ahead_ = known_ && error_ == 0 && strategy != 0;
-  for (int rank = 1; rank < ranks_; ++rank)
-    if (ballots[rank].ran_ahead != strategy) all_ran_ahead_ = false;
+  for (int local = 1; local < hood_.local_ranks(); ++local)
+    if (room_.arena->vote(parity_, local).ran_ahead != strategy) all_ran_ahead_ = false;
   if (!all_ran_ahead_) return;
   early_verdict_ = room_.arena->early_outcome(parity_, 0);
   for (int local = 1; local < hood_.local_ranks(); ++local)
@@ -95,6 +95,7 @@ void Opening::start_reduction() {
   common_ = local_common();
   check(PMPI_Iallreduce(MPI_IN_PLACE, &common_, sizeof common_ / sizeof(std::int64_t), MPI_INT64_T,
                         MPI_MIN, room_.leaders.get(), &request_));
+  bytes_between_nodes_ += sizeof common_;
   phase_ = Phase::reducing;
 }
 
@@ -112,6 +113,7 @@ void Opening::start_exchange() {
   check(PMPI_Iallgatherv(sent_.data(), static_cast<int>(sent_.size()) * size, MPI_BYTE,
                          received_.data(), counts_.data(), places_.data(), MPI_BYTE,
                          room_.leaders.get(), &request_));
+  bytes_between_nodes_ += static_cast<std::int64_t>(sent_.size() * sizeof(Ballot));
   phase_ = Phase::exchanging;
 }
 
@@ -200,6 +202,7 @@ bool Closing::poll() {
       packed_[2] = -verdict_.elapsed_ns;
       check(PMPI_Iallreduce(MPI_IN_PLACE, packed_, 3, MPI_INT64_T, MPI_MIN, room_.leaders.get(),
                             &request_));
+      bytes_between_nodes_ += sizeof packed_;
       phase_ = Phase::reducing;
     }
   }

@@ -15,7 +15,7 @@ namespace choir {
 
 class Opening {
  public:
-  Opening(Neighbourhood& hood, Room& room, const Ballot& mine);
+  Opening(Neighbourhood& hood, Room& room, const Ballot& mine, const Vote& vote);
   /// Advances; true once the ballots of all ranks are known.
   bool poll();
   /// In rank order. Valid until the call closes. Not filled if known() is true and there are
@@ -33,6 +33,8 @@ class Opening {
   bool all_ran_ahead() const { return all_ran_ahead_; }
   /// How that went: worst error, lowest end of file, longest time.
   const Outcome& early_verdict() const { return early_verdict_; }
+  /// What this rank put into reductions and gatherings between nodes; 0 for all but leaders.
+  std::int64_t bytes_between_nodes() const { return bytes_between_nodes_; }
 
  private:
   /// What the nodes reduce: equal minimum and maximum mean that all agree.
@@ -61,6 +63,7 @@ class Opening {
   Outcome early_verdict_;
   int error_ = 0;
   std::int64_t shift_ = 0;
+  std::int64_t bytes_between_nodes_ = 0;
   Common common_{};
   MPI_Request request_ = MPI_REQUEST_NULL;
   std::vector<Ballot> sent_, received_;
@@ -73,6 +76,7 @@ class Closing {
   bool poll();
   /// Worst error, lowest end of file, longest time.
   const Outcome& verdict() const { return verdict_; }
+  std::int64_t bytes_between_nodes() const { return bytes_between_nodes_; }
 
  private:
   enum class Phase { gathering, reducing, waiting, done };
@@ -85,6 +89,7 @@ class Closing {
   Phase phase_ = Phase::gathering;
   Outcome verdict_;
   std::int64_t packed_[3] = {};
+  std::int64_t bytes_between_nodes_ = 0;
   MPI_Request request_ = MPI_REQUEST_NULL;
 };
 

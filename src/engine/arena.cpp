@@ -52,6 +52,7 @@ void Arena::lay_out() {
   board_ = place(sizeof(Board));
   bells_ = place(static_cast<std::int64_t>(sizeof(Bell)) * shape_.local_ranks);
   ballots_ = place(2 * static_cast<std::int64_t>(sizeof(Ballot)) * shape_.ranks);
+  votes_ = place(2 * static_cast<std::int64_t>(sizeof(Vote)) * shape_.local_ranks);
   outcomes_ = place(4 * static_cast<std::int64_t>(sizeof(Outcome)) * shape_.local_ranks);
   tokens_ = place(64 * static_cast<std::int64_t>(shape_.local_ranks));
   controls_ = place(2 * static_cast<std::int64_t>(sizeof(SeatBuffer)) * shape_.seats);

@@ -8,21 +8,36 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 
 #include "engine/doorbell.hpp"
+#include "plan/plan.hpp"
 
 namespace choir {
 
-/// What a rank brings to the opening of a call.
+/// What a rank asks for in a call, as everyone learns it. Of a new pattern these 64 bytes travel to
+/// every node.
 struct alignas(64) Ballot {
   std::int64_t low = 0, high = 0, bytes = 0;
-  std::int64_t pieces = 0;
-  std::uint64_t hash = 0;      ///< of the rank's relative pattern
-  std::uint64_t plan_key = 0;  ///< the cached plan the rank thinks fits; 0: none
-  std::int64_t shift = 0;      ///< how far that plan must move
-  std::uint16_t grain = 0;
+  std::uint64_t hash = 0;  ///< of the rank's relative pattern
+  std::uint64_t pieces : 48 = 0;
+  std::uint64_t grain_exponent : 8 = 0;
+  std::uint64_t shape_kind : 8 = 0;
+  std::array<std::uint64_t, 3> shape_words{};
+
+  std::int64_t grain() const { return std::int64_t{1} << grain_exponent; }
+  RankSummary summary() const {
+    return {low, high, bytes, {static_cast<Shape::Kind>(shape_kind), shape_words}};
+  }
+};
+static_assert(sizeof(Ballot) == 64);
+
+/// What a rank brings to the opening besides; it stays on its node.
+struct alignas(64) Vote {
+  std::uint64_t plan_key = 0;   ///< the cached plan the rank thinks fits; 0: none
+  std::int64_t shift = 0;       ///< how far that plan must move
   std::uint16_t ran_ahead = 0;  ///< 1 + the strategy by which the rank has moved its bytes already
   std::int32_t error = 0;       ///< an MPI error class
 };
@@ -86,6 +101,9 @@ class Arena {
   Ballot* ballots(int parity) {
     return at<Ballot>(ballots_) + static_cast<std::int64_t>(parity) * shape_.ranks;
   }
+  Vote& vote(int parity, int local) {
+    return at<Vote>(votes_)[static_cast<std::int64_t>(parity) * shape_.local_ranks + local];
+  }
   Outcome& outcome(int parity, int local) {
     return at<Outcome>(outcomes_)[static_cast<std::int64_t>(parity) * shape_.local_ranks + local];
   }
@@ -114,8 +132,8 @@ class Arena {
   void lay_out();
 
   ArenaShape shape_;
-  std::int64_t board_ = 0, bells_ = 0, ballots_ = 0, outcomes_ = 0, tokens_ = 0, controls_ = 0,
-               data_ = 0, coverage_ = 0, size_ = 0;
+  std::int64_t board_ = 0, bells_ = 0, ballots_ = 0, votes_ = 0, outcomes_ = 0, tokens_ = 0,
+               controls_ = 0, data_ = 0, coverage_ = 0, size_ = 0;
   char* base_ = nullptr;
 };
 

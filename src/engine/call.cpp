@@ -10,7 +10,7 @@
 #include "engine/file.hpp"
 #include "engine/lane.hpp"
 #include "engine/mapped.hpp"
-#include "engine/seat.hpp"
+#include "engine/seats.hpp"
 #include "engine/slots.hpp"
 #include "select/signature.hpp"
 
@@ -89,25 +89,29 @@ bool Call::poll() {
   return false;
 }
 
-Ballot Call::ballot() {
+Ballot Call::ballot(Vote& vote) {
   Ballot mine;
-  mine.error = request_.error;
+  vote.error = request_.error;
   if (request_.error != 0) return mine;
   const auto& access = request_.access;
   const auto span = access.span();
   mine.low = span.begin;
   mine.high = span.end;
   mine.bytes = access.bytes();
-  mine.pieces = access.pieces();
-  mine.grain = static_cast<std::uint16_t>(access.grain());
+  mine.pieces = static_cast<std::uint64_t>(access.pieces()) & 0xffff'ffff'ffff;
+  mine.grain_exponent =
+      static_cast<std::uint8_t>(std::countr_zero(static_cast<std::uint64_t>(access.grain())));
   mine.hash = mine.bytes > 0 ? access.relative_hash() : 0;
-  if (file_.settings().plan_cache_bytes > 0) {
-    guess_ = file_.hood().plans().find(access);
-    if (guess_) {
-      mine.plan_key = guess_->key;
-      mine.shift = mine.low - guess_->low;
-    }
+  if (file_.settings().plan_cache_bytes > 0) guess_ = file_.hood().plans().find(access);
+  if (guess_) {
+    vote.plan_key = guess_->key;
+    vote.shift = mine.low - guess_->low;
   }
+  const auto shape = guess_ ? guess_->ranks[static_cast<std::size_t>(file_.hood().rank())].shape
+                     : mine.bytes > 0 ? shape_of(access)
+                                      : Shape{};
+  mine.shape_kind = static_cast<std::uint8_t>(shape.kind);
+  mine.shape_words = shape.words;
   return mine;
 }
 
@@ -137,7 +141,7 @@ std::optional<int> Call::expected_row() {
 
 /// A pattern seen before and a strategy that needs no other rank: this rank moves its bytes first,
 /// and one meeting of the ranks serves for opening and closing the call.
-void Call::run_ahead(Ballot& mine) {
+void Call::run_ahead(const Ballot& mine, Vote& vote) {
   if (!guess_ || !request_.may_use_host || !file_.hood().one_node() ||
       mine.bytes > most_bytes_ahead || guess_->vain_runs_ahead > most_vain_runs_ahead)
     return;
@@ -151,16 +155,17 @@ void Call::run_ahead(Ballot& mine) {
   for (auto& task : tasks_)
     while (!task->done()) task->poll();
   executed_ns_ = now_ns();
-  mine.ran_ahead = static_cast<std::uint16_t>(row_ + 1);
+  vote.ran_ahead = static_cast<std::uint16_t>(row_ + 1);
   file_.room().arena->early_outcome(static_cast<int>(number_ % 2), file_.hood().local()) =
       outcome(started_ns_);
 }
 
 bool Call::begin() {
   number_ = file_.room().calls;
-  auto mine = ballot();
-  run_ahead(mine);
-  opening_.emplace(file_.hood(), file_.room(), mine);
+  Vote vote;
+  const auto mine = ballot(vote);
+  run_ahead(mine, vote);
+  opening_.emplace(file_.hood(), file_.room(), mine, vote);
   state_ = State::opening;
   if (opening_->poll()) finish_opening();
   return true;
@@ -193,13 +198,14 @@ void Call::learn_pattern() {
   pattern_->grain = page;
   std::uint64_t sum = 0;
   for (const auto& one : ballots) {
-    pattern_->ranks.push_back({one.low, one.high, one.bytes});
-    pattern_->pieces += one.pieces;
-    if (one.bytes > 0) pattern_->grain = std::min<std::int64_t>(pattern_->grain, one.grain);
+    const auto pieces = static_cast<std::int64_t>(one.pieces);
+    pattern_->ranks.push_back(one.summary());
+    pattern_->pieces += pieces;
+    if (one.bytes > 0) pattern_->grain = std::min(pattern_->grain, one.grain());
     sum += select::Signature()
                .add(one.bytes)
-               .add(one.pieces)
-               .add(select::relative_offset(one.low, one.high, one.bytes, one.pieces))
+               .add(pieces)
+               .add(select::relative_offset(one.low, one.high, one.bytes, pieces))
                .value();
   }
   pattern_->signature = select::combined_signature(sum, static_cast<int>(ballots.size()));
@@ -459,6 +465,10 @@ void Call::witness() {
                           record.seconds.exchange - record.seconds.storage);
   record.bytes_inside = traffic.bytes_in_node;
   record.bytes_between = traffic.bytes_between_nodes;
+  record.messages_between = traffic.messages_between_nodes;
+  record.metadata_between = traffic.metadata_bytes;
+  record.agreement_bytes = (opening_ ? opening_->bytes_between_nodes() : 0) +
+                           (closing_ ? closing_->bytes_between_nodes() : 0);
   record.cycles = traffic.cycles;
   record.bytes_sieved = traffic.sieved_bytes;
   record.storage_requests = traffic.requests;

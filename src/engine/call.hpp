@@ -60,11 +60,11 @@ class Call {
   bool finish_closing();
   void finish(int error_class);
 
-  Ballot ballot();
+  Ballot ballot(Vote& vote);
   std::uint64_t signature_of(const PlanEntry& pattern) const;
   Situation situation_of(const PlanEntry& pattern) const;
   std::optional<int> expected_row();
-  void run_ahead(Ballot& mine);
+  void run_ahead(const Ballot& mine, Vote& vote);
   void finish_ahead();
   void learn_pattern();
   int choose(const PlanInput& in, const Situation& situation);

@@ -17,30 +17,25 @@ constexpr int most_in_flight = 2;
 class LocalLane final : public Task {
  public:
   LocalLane(Context& context, std::size_t aggregator, int seat, int owner_local, bool marks,
-            Extent windows)
+            const Itinerary& windows)
       : c_(context),
         aggregator_(aggregator),
         seat_(seat),
         owner_(owner_local),
         marks_(marks),
-        next_mark_(windows.begin),
-        next_copy_(windows.begin),
-        last_(windows.end) {}
+        next_mark_(windows),
+        next_copy_(windows) {}
 
-  bool done() const override { return next_copy_ >= last_; }
+  bool done() const override { return next_copy_.done(); }
 
   bool poll() override {
     bool advanced = false;
-    while (marks_ && next_mark_ < last_ && mark_one()) advanced = true;
-    while (next_copy_ < last_ && copy_one()) advanced = true;
+    while (marks_ && !next_mark_.done() && mark_one()) advanced = true;
+    while (!next_copy_.done() && copy_one()) advanced = true;
     return advanced;
   }
 
  private:
-  Run window(std::int64_t index) const {
-    return window_of(c_.plan.aggregators[aggregator_].domain, c_.plan.cycle_bytes, index);
-  }
-
   /// The buffer that shows this ticket; -1: none yet.
   int buffer_with(std::int64_t index, std::atomic<std::uint64_t> SeatBuffer::*which) {
     const auto wanted = ticket(c_.call, aggregator_, index);
@@ -57,12 +52,12 @@ class LocalLane final : public Task {
   }
 
   bool mark_one() {
-    const int b = buffer_with(next_mark_, &SeatBuffer::open);
+    const int b = buffer_with(next_mark_.number(), &SeatBuffer::open);
     if (b < 0) return false;
-    const auto w = window(next_mark_);
+    const auto w = next_mark_.window();
     Coverage coverage(c_.arena().coverage(seat_, b), w.bytes(), c_.grain);
     mark_window(coverage, c_.access, w);
-    ++next_mark_;
+    next_mark_.advance();
     auto& control = c_.arena().control(seat_, b);
     count(control.marked, control);
     return true;
@@ -70,16 +65,16 @@ class LocalLane final : public Task {
 
   bool copy_one() {
     const bool writing = c_.operation == Operation::write;
-    const int b = buffer_with(next_copy_, writing ? &SeatBuffer::open : &SeatBuffer::full);
+    const int b = buffer_with(next_copy_.number(), writing ? &SeatBuffer::open : &SeatBuffer::full);
     if (b < 0) return false;
     const auto started = now_ns();
     auto& control = c_.arena().control(seat_, b);
-    const auto w = window(next_copy_);
+    const auto w = next_copy_.window();
     if (writing)
       place(w, b);
     else
       take(w, b, control.end_of_file.load(std::memory_order_relaxed));
-    ++next_copy_;
+    next_copy_.advance();
     count(control.arrived, control);
     c_.traffic.exchange_ns += now_ns() - started;
     return true;
@@ -109,7 +104,7 @@ class LocalLane final : public Task {
   std::size_t aggregator_;
   int seat_, owner_;
   bool marks_;
-  std::int64_t next_mark_, next_copy_, last_;
+  Itinerary next_mark_, next_copy_;
 };
 
 /// The parts of one window that a remote rank exchanges.
@@ -131,15 +126,14 @@ Parcel parcel_of(const Context& c, const Run& window) {
 
 class RemoteLane final : public Task {
  public:
-  RemoteLane(Context& context, std::size_t aggregator, Extent windows)
-      : c_(context), aggregator_(aggregator), next_(windows.begin), last_(windows.end) {
+  RemoteLane(Context& context, std::size_t aggregator, const Itinerary& windows)
+      : c_(context), aggregator_(aggregator), next_(windows) {
     flights_[1].slot = 1;
   }
 
   bool done() const override {
-    return next_ >= last_ && std::none_of(flights_.begin(), flights_.end(), [](const Flight& f) {
-             return f.out.busy() || f.waiting;
-           });
+    return next_.done() && std::none_of(flights_.begin(), flights_.end(),
+                                        [](const Flight& f) { return f.out.busy() || f.waiting; });
   }
 
   bool poll() override {
@@ -147,7 +141,7 @@ class RemoteLane final : public Task {
     for (auto& flight : flights_) {
       if (flight.out.poll()) advanced = true;
       if (flight.waiting && received(flight)) advanced = true;
-      if (!flight.out.busy() && !flight.waiting && next_ < last_) {
+      if (!flight.out.busy() && !flight.waiting && !next_.done()) {
         start(flight);
         advanced = true;
       }
@@ -169,21 +163,17 @@ class RemoteLane final : public Task {
 
   void start(Flight& flight) {
     const auto started = now_ns();
-    const auto& domain = c_.plan.aggregators[aggregator_].domain;
-    flight.parcel = parcel_of(c_, window_of(domain, c_.plan.cycle_bytes, next_++));
+    flight.parcel = parcel_of(c_, next_.window());
+    next_.advance();
     const bool writing = c_.operation == Operation::write;
-    auto packet = begin_packet(flight.parcel.runs, writing ? flight.parcel.bytes : 0,
-                               no_end_of_file, flight.slot);
-    c_.traffic.metadata_bytes +=
-        packet_header(packet).description + static_cast<std::int64_t>(sizeof(PacketHeader));
+    const auto sent = writing ? flight.parcel.bytes : 0;  // of a read, the aggregator sends data
+    auto packet = begin_packet(flight.parcel.runs, sent, no_end_of_file, flight.slot);
+    c_.traffic.count_message(sent, packet_overhead(packet));
     if (writing)
       pack(flight.parcel, packet_data(packet));
     else if (flight.parcel.bytes > 0)
       expect_reply(flight);
     flight.out.send(std::move(packet), peer(), contribution_tag(aggregator_), c_.room.comm.get());
-    if (writing)
-      c_.traffic.bytes_between_nodes += flight.parcel.bytes;  // of a read, the aggregator counts
-    ++c_.traffic.messages_between_nodes;
     c_.traffic.exchange_ns += now_ns() - started;
   }
 
@@ -223,7 +213,7 @@ class RemoteLane final : public Task {
 
   Context& c_;
   std::size_t aggregator_;
-  std::int64_t next_, last_;
+  Itinerary next_;
   std::array<Flight, most_in_flight> flights_;
 };
 
@@ -236,8 +226,8 @@ void add_lanes(Context& c, Tasks& tasks) {
   for (std::size_t a = 0; a < c.plan.aggregators.size(); ++a) {
     const auto& aggregator = c.plan.aggregators[a];
     if (aggregator.group != c.plan.group(me)) continue;
-    const auto windows = windows_of(c.plan, aggregator, mine);
-    if (windows.empty()) continue;
+    const Itinerary windows(c.plan, aggregator, mine);
+    if (windows.done()) continue;
     const bool local = topology.node_of(aggregator.rank) == c.hood.node();
     if (local) {
       tasks.push_back(std::make_unique<LocalLane>(

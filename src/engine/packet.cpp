@@ -61,9 +61,11 @@ PacketHeader packet_header(const std::vector<char>& packet) {
   return header;
 }
 
-char* packet_data(std::vector<char>& packet) {
-  return packet.data() + sizeof(PacketHeader) + packet_header(packet).description;
+std::int64_t packet_overhead(const std::vector<char>& packet) {
+  return static_cast<std::int64_t>(sizeof(PacketHeader)) + packet_header(packet).description;
 }
+
+char* packet_data(std::vector<char>& packet) { return packet.data() + packet_overhead(packet); }
 
 std::optional<Runs> packet_runs(const std::vector<char>& packet) {
   const auto header = packet_header(packet);

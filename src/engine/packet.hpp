@@ -24,6 +24,8 @@ std::vector<char> begin_packet(const Runs& runs, std::int64_t data_bytes, std::i
                                std::int64_t answer_slot = 0);
 char* packet_data(std::vector<char>& packet);
 PacketHeader packet_header(const std::vector<char>& packet);
+/// Bytes of header and description.
+std::int64_t packet_overhead(const std::vector<char>& packet);
 /// Nothing if the packet is damaged.
 std::optional<Runs> packet_runs(const std::vector<char>& packet);
 std::int64_t total_bytes(const Runs& runs);

@@ -9,11 +9,85 @@
 //   full -> free
 #pragma once
 
-#include "engine/task.hpp"
+#include <array>
+
+#include "engine/course.hpp"
+#include "engine/packet.hpp"
+#include "engine/window.hpp"
 
 namespace choir {
 
-/// Adds the seats this rank owns under the plan, as aggregator or relay.
-void add_seats(Context& context, Tasks& tasks);
+/// One of a seat's two cycle buffers and the window it serves.
+struct Buffer {
+  enum class State { free, open, moving, full };
+  /// A request of a rank elsewhere, answered once the window is full.
+  struct Request {
+    int rank;
+    std::int64_t slot;
+    Runs runs;
+  };
+
+  State state = State::free;
+  int index = 0;
+  std::size_t aggregator = 0;
+  Run window;
+  Guests guests;
+  std::vector<Incoming> incoming;
+  std::vector<Request> requests;
+  std::vector<std::unique_ptr<Outgoing>> replies;
+};
+
+class Seat : public Task {
+ public:
+  Seat(Context& context, int seat, std::vector<Course> courses);
+
+  bool done() const override { return exhausted_ && idle(); }
+  bool poll() override;
+
+ protected:
+  virtual void start_move(Buffer& buffer, Coverage& coverage) = 0;
+  virtual bool poll_move(Buffer& buffer) = 0;
+  /// Readers must say what they need before the window can be filled.
+  virtual bool needs_marks() const { return c_.marks; }
+  /// Windows of one aggregator must leave in their order, even if a later one is complete first.
+  virtual bool keeps_order() const { return false; }
+
+  bool writing() const { return c_.operation == Operation::write; }
+  char* data(const Buffer& buffer) { return c_.arena().data(seat_, buffer.index); }
+  SeatBuffer& control(const Buffer& buffer) { return c_.arena().control(seat_, buffer.index); }
+  Coverage coverage(const Buffer& buffer) {
+    return {c_.arena().coverage(seat_, buffer.index), buffer.window.bytes(), c_.grain};
+  }
+
+  Context& c_;
+
+ private:
+  bool opens() const { return writing() || needs_marks(); }
+  bool idle() const;
+  Course* next_course();
+  std::uint64_t ticket_of(const Buffer& buffer) const {
+    return ticket(c_.call, buffer.aggregator, buffer.guests.window);
+  }
+
+  bool step(Buffer& buffer);
+  bool begin(Buffer& buffer);
+  bool gather(Buffer& buffer);
+  bool finish_move(Buffer& buffer);
+  bool serve(Buffer& buffer);
+
+  void invite(Buffer& buffer);
+  void ring_guests(const Buffer& buffer);
+  bool receive(Buffer& buffer);
+  bool expected_in_older(const Buffer& buffer, int rank) const;
+  void accept(Buffer& buffer, Incoming& message);
+  bool follows_open_window(const Buffer& buffer) const;
+  void reply(Buffer& buffer, const Buffer::Request& request);
+
+  int seat_;
+  std::vector<Course> courses_;
+  std::array<Buffer, 2> buffers_;
+  int older_ = 0;
+  bool exhausted_ = false;
+};
 
 }  // namespace choir

@@ -196,8 +196,7 @@ class RemoteSlotLane final : public Task {
     const bool writing = c_.operation == Operation::write;
     const auto bytes = portion.end - next_;
     auto packet = begin_packet(portion.runs, writing ? bytes : 0, no_end_of_file);
-    c_.traffic.metadata_bytes +=
-        packet_header(packet).description + static_cast<std::int64_t>(sizeof(PacketHeader));
+    c_.traffic.count_message(writing ? bytes : 0, packet_overhead(packet));
     if (writing) {
       copy_packed(Direction::to_window, c_.memory, next_ - c_.access.begin,
                   portion.end - c_.access.begin, packet_data(packet));
@@ -209,8 +208,6 @@ class RemoteSlotLane final : public Task {
       waiting_ = true;
     }
     out_.send(std::move(packet), peer(), contribution_tag(writer_), c_.room.comm.get());
-    if (writing) c_.traffic.bytes_between_nodes += bytes;
-    ++c_.traffic.messages_between_nodes;
     next_ = portion.end;
   }
 
@@ -434,12 +431,10 @@ class SlotSeat final : public Task {
     PacketHeader changed = packet_header(member.reply);
     changed.end_of_file = job_.end_of_file;
     std::memcpy(member.reply.data(), &changed, sizeof changed);
-    const auto bytes = total_bytes(member.runs);
+    c_.traffic.count_message(total_bytes(member.runs), packet_overhead(member.reply));
     replies_.push_back(std::make_unique<Outgoing>());
     replies_.back()->send(std::move(member.reply), member.rank, reply_tag(writer_, 0),
                           c_.room.comm.get());
-    c_.traffic.bytes_between_nodes += bytes;
-    ++c_.traffic.messages_between_nodes;
   }
 
   Context& c_;

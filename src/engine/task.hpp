@@ -26,6 +26,13 @@ struct Traffic {
   std::int64_t requests = 0;
   std::int64_t storage_ns = 0;
   std::int64_t exchange_ns = 0;
+
+  /// A message to another node: its data, and what it carries besides.
+  void count_message(std::int64_t data, std::int64_t overhead) {
+    ++messages_between_nodes;
+    bytes_between_nodes += data;
+    metadata_bytes += overhead;
+  }
 };
 
 /// Where an aggregator's bytes go; opened when a rank first needs it.

@@ -30,9 +30,4 @@ void mark_window(Coverage& coverage, const Access& access, const Run& window) {
   });
 }
 
-Extent windows_of(const Plan& plan, const Aggregator& aggregator, const RankSummary& rank) {
-  if (rank.empty()) return {};
-  return windows_meeting(aggregator.domain, plan.cycle_bytes, rank.span());
-}
-
 }  // namespace choir

@@ -30,7 +30,25 @@ Runs runs_in_window(const Access& access, const Run& window);
 /// Marks what `access` has in the window.
 void mark_window(Coverage& coverage, const Access& access, const Run& window);
 
-/// The windows of an aggregator that a request meets: [first, last).
-Extent windows_of(const Plan& plan, const Aggregator& aggregator, const RankSummary& rank);
+/// The windows of one aggregator that a rank contributes to, one after the other.
+class Itinerary {
+ public:
+  Itinerary(const Plan& plan, const Aggregator& aggregator, const RankSummary& rank)
+      : domain_(aggregator.domain),
+        cycle_bytes_(plan.cycle_bytes),
+        rank_(rank),
+        number_(next_window(domain_, cycle_bytes_, rank_, 0)) {}
+
+  bool done() const { return number_ < 0; }
+  std::int64_t number() const { return number_; }
+  Run window() const { return window_of(domain_, cycle_bytes_, number_); }
+  void advance() { number_ = next_window(domain_, cycle_bytes_, rank_, number_ + 1); }
+
+ private:
+  Run domain_;
+  std::int64_t cycle_bytes_;
+  RankSummary rank_;
+  std::int64_t number_;
+};
 
 }  // namespace choir

@@ -79,7 +79,7 @@ Native count_native(const Call& call) {
   const std::int64_t nodes = call.topology.nodes();
   const auto gathered = 2 * 8 * static_cast<std::int64_t>(call.topology.ranks()) * (nodes - 1);
   traffic.metadata_bytes = native.list_bytes + native.alltoall_bytes + gathered;
-  traffic.agreement_bytes = traffic.agreement_messages = 0;
+  traffic.agreement_bytes = traffic.gathered_bytes = 0;
   return native;
 }
 

@@ -3,10 +3,11 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "model/counters.hpp"
+
 namespace choir::model {
 namespace {
 
-constexpr std::int64_t ballot_bytes = 64;
 /// Calls computed one by one before a workload's calls count as alike.
 constexpr std::int64_t most_calls = 64;
 constexpr std::int64_t most_ranks_times_calls = 2'000'000;
@@ -34,7 +35,7 @@ void add(Traffic& sum, const Traffic& one) {
   sum.empty_messages += one.empty_messages;
   sum.metadata_bytes += one.metadata_bytes;
   sum.agreement_bytes += one.agreement_bytes;
-  sum.agreement_messages += one.agreement_messages;
+  sum.gathered_bytes += one.gathered_bytes;
   sum.cycles += one.cycles;
   sum.most_bytes_of_node += one.most_bytes_of_node;
   sum.most_messages_of_node += one.most_messages_of_node;
@@ -65,7 +66,7 @@ Prediction repeated(Prediction p, std::int64_t times) {
   auto& t = p.traffic;
   for (auto* count : {&p.bytes, &p.metadata_bytes, &t.bytes_in_node, &t.bytes_between_nodes,
                       &t.messages_between_nodes, &t.empty_messages, &t.metadata_bytes,
-                      &t.agreement_bytes, &t.agreement_messages, &t.cycles, &t.most_bytes_of_node,
+                      &t.agreement_bytes, &t.gathered_bytes, &t.cycles, &t.most_bytes_of_node,
                       &t.most_messages_of_node, &p.storage.requests, &p.storage.server_requests,
                       &p.storage.seeks, &p.storage.bytes, &p.storage.most_requests_of_server})
     *count *= times;
@@ -134,7 +135,7 @@ Model::Model(Scenario scenario)
       workload_(s_.workload) {}
 
 Call Model::call_of(std::int64_t number, std::span<const RankSummary> ranks) const {
-  return {workload_, number, topology_, ranks, parameters_, s_.writing};
+  return {workload_, number, topology_, ranks, parameters_, s_.writing, s_.first_call};
 }
 
 /// The busiest node sets the pace of the exchange. An aggregator that waits in a system call
@@ -221,7 +222,9 @@ std::optional<Prediction> Model::predict(const Strategy& strategy, std::int64_t 
     p.aggregators = plan.exchange == Exchange::none ? topology_.ranks()
                                                     : static_cast<int>(plan.aggregators.size());
     p.storage = simulate(streams_of(plan, call), s_.machine.servers, plan.concurrent);
-    p.metadata_bytes = p.traffic.metadata_bytes + (s_.first_call ? p.traffic.agreement_bytes : 0);
+    p.metadata_bytes =
+        p.traffic.metadata_bytes + p.traffic.gathered_bytes +
+        (topology_.nodes() > 1 ? topology_.nodes() * (opening_bytes + closing_bytes) : 0);
     const auto buffer = parameters_.most_cycle_bytes + parameters_.most_cycle_bytes / 8 + 256;
     p.memory_per_aggregator = plan.exchange == Exchange::none ? 0 : 2 * buffer;
     p.memory_per_node = 2 * buffer * (in.seats_per_node + 1) +

@@ -15,7 +15,7 @@ constexpr std::int64_t most_blocks_in_all = 2'000'000;
 constexpr std::size_t most_runs_of_stream = 4096;
 constexpr std::size_t most_groups = 1000;
 constexpr std::int64_t simulated_requests = 1'000'000;
-// As the engine decides it (engine/seat.cpp).
+// As the engine decides it (engine/storage_seat.cpp).
 constexpr std::int64_t few_stretches = 8;
 constexpr std::int64_t large_stretch = 2048;
 

@@ -1,9 +1,9 @@
 // traffic.hpp: what the engine would move between ranks, counted without moving it.
 //
-// Messages follow from summaries (a rank sends to every window its span meets), bytes from
-// arithmetic on runs, so a million ranks take seconds. Bytes and messages are exact for writes of
-// any pattern whose ranks do not overlap, and for reads until a budget of walked blocks is spent;
-// beyond it they are scaled up from evenly spread ranks, and `sampled` says so. Pure.
+// Messages follow from summaries (a rank sends to every window its shape has a byte in), bytes from
+// arithmetic on runs, so a million ranks take seconds. Bytes are exact for any pattern whose ranks
+// do not overlap, messages too until a budget of steps is spent; beyond it they are scaled up from
+// evenly spread ranks, and `sampled` says so. Pure.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,7 @@ struct Call {
   std::span<const RankSummary> ranks;
   Parameters parameters;
   bool writing = true;
+  bool new_pattern = true;  ///< everyone's ballot is gathered
 };
 
 /// Sums over all ranks of one call, in the engine's sense (engine/task.hpp).
@@ -30,9 +31,9 @@ struct Traffic {
   std::int64_t messages_between_nodes = 0;
   std::int64_t empty_messages = 0;   ///< of those, without a byte of data
   std::int64_t metadata_bytes = 0;   ///< headers and descriptions of packets
-  std::int64_t agreement_bytes = 0;  ///< between nodes, for a pattern not seen before
-  std::int64_t agreement_messages = 0;
-  std::int64_t cycles = 0;              ///< windows (or rounds) of all aggregators
+  std::int64_t agreement_bytes = 0;  ///< put into opening and closing by the leaders of the nodes
+  std::int64_t gathered_bytes = 0;   ///< of ballots, as they arrive at all other nodes
+  std::int64_t cycles = 0;           ///< windows (or rounds) of all aggregators
   std::int64_t most_bytes_of_node = 0;  ///< data that enters or leaves the busiest node
   std::int64_t most_messages_of_node = 0;
   bool sampled = false;

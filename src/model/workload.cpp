@@ -157,7 +157,7 @@ std::vector<RankSummary> Workload::summaries(std::int64_t call) const {
   for (int rank = 0; rank < p_.ranks; ++rank) {
     const auto one = access(rank, call);
     const auto span = one.span();
-    all.push_back({span.begin, span.end, one.bytes()});
+    all.push_back({span.begin, span.end, one.bytes(), one.bytes() > 0 ? shape_of(one) : Shape{}});
   }
   return all;
 }

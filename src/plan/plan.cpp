@@ -60,6 +60,23 @@ Extent windows_meeting(const Run& domain, std::int64_t cycle_bytes, Extent range
   return {first, std::max(first, last)};
 }
 
+std::int64_t window_at(const Run& domain, std::int64_t cycle_bytes, std::int64_t offset) {
+  const auto block =
+      domain.count == 1 ? 0 : std::min((offset - domain.offset) / domain.stride, domain.count - 1);
+  if (block_exceeds_cycle(domain, cycle_bytes))
+    return block * windows_per_block(domain, cycle_bytes) +
+           (offset - domain.block(block)) / cycle_bytes;
+  return block / blocks_per_window(domain, cycle_bytes);
+}
+
+std::int64_t next_window(const Run& domain, std::int64_t cycle_bytes, const RankSummary& rank,
+                         std::int64_t from) {
+  if (rank.empty() || from >= window_count(domain, cycle_bytes)) return -1;
+  const auto begin = window_of(domain, cycle_bytes, from).offset;
+  const auto place = first_common(rank.shape, rank.span(), domain, begin);
+  return place < 0 ? -1 : window_at(domain, cycle_bytes, place);
+}
+
 void Plan::shift(std::int64_t delta) {
   for (auto& aggregator : aggregators) aggregator.domain.offset += delta;
 }

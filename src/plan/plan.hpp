@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "access/run.hpp"
+#include "plan/shape.hpp"
 #include "plan/topology.hpp"
 
 namespace choir {
@@ -21,6 +22,7 @@ struct RankSummary {
   std::int64_t low = 0;   ///< first byte asked
   std::int64_t high = 0;  ///< one past the last byte asked; equal to low if nothing is asked
   std::int64_t bytes = 0;
+  Shape shape{};  ///< where in the span; relative, so it moves with the span
 
   bool empty() const { return bytes == 0; }
   Extent span() const { return {low, high}; }
@@ -113,5 +115,11 @@ std::int64_t window_count(const Run& domain, std::int64_t cycle_bytes);
 Run window_of(const Run& domain, std::int64_t cycle_bytes, std::int64_t index);
 /// The windows whose span meets `range`: [first, last).
 Extent windows_meeting(const Run& domain, std::int64_t cycle_bytes, Extent range);
+/// The window that holds a byte of the domain.
+std::int64_t window_at(const Run& domain, std::int64_t cycle_bytes, std::int64_t offset);
+/// The first window from `from` on that the rank contributes to: its shape has a byte in it. -1:
+/// none. Sender and receiver of a message both go by this.
+std::int64_t next_window(const Run& domain, std::int64_t cycle_bytes, const RankSummary& rank,
+                         std::int64_t from);
 
 }  // namespace choir

@@ -204,6 +204,9 @@ void append_call(std::string& out, const CallRecord& r) {
   append_times(object, out, r.seconds);
   object.number("bytes_inside", r.bytes_inside)
       .number("bytes_between", r.bytes_between)
+      .number("messages_between", r.messages_between)
+      .number("metadata_between", r.metadata_between)
+      .number("agreement_bytes", r.agreement_bytes)
       .number("cycles", r.cycles)
       .number("bytes_sieved", r.bytes_sieved)
       .number("storage_requests", r.storage_requests)

@@ -40,7 +40,10 @@ struct CallRecord {
   bool aggregator = false;
   Times seconds;
   std::int64_t bytes_inside = 0;   ///< sent by this rank to ranks of its own node
-  std::int64_t bytes_between = 0;  ///< sent by this rank to other nodes
+  std::int64_t bytes_between = 0;  ///< of data, sent by this rank to other nodes
+  std::int64_t messages_between = 0;
+  std::int64_t metadata_between = 0;  ///< headers and descriptions in those messages
+  std::int64_t agreement_bytes = 0;   ///< put into reductions and gatherings between nodes
   std::int64_t cycles = 0;
   std::int64_t bytes_sieved = 0;  ///< holes read or rewritten that nobody asked for
   std::int64_t storage_requests = 0;

@@ -46,7 +46,7 @@ nlohmann::json json_of(const Prediction& p) {
         {"empty_messages", t.empty_messages},
         {"packet_metadata_bytes", t.metadata_bytes},
         {"agreement_bytes", t.agreement_bytes},
-        {"agreement_messages", t.agreement_messages},
+        {"gathered_bytes", t.gathered_bytes},
         {"cycles", t.cycles},
         {"most_bytes_of_node", t.most_bytes_of_node}}},
       {"metadata_bytes", p.metadata_bytes},

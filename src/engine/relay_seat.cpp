@@ -1,0 +1,47 @@
+#include "engine/relay_seat.hpp"
+
+#include "mpi/error.hpp"
+#include "mpi/real.hpp"
+
+namespace choir {
+
+void RelaySeat::start_move(Buffer& buffer, Coverage& coverage) {
+  auto& move = moves_[static_cast<std::size_t>(buffer.index)];
+  move.runs.clear();
+  for (const auto& extent : coverage.extents())
+    append(move.runs, {extent.begin, extent.size(), 0, 1});
+  const auto bytes = total_bytes(move.runs);
+  if (!writing() && bytes > 0) expect_reply(buffer, move, bytes);
+  const auto sent = writing() ? bytes : 0;  // of a read, the aggregator sends and counts the data
+  auto packet = begin_packet(move.runs, sent, no_end_of_file, buffer.index);
+  if (writing()) copy_runs(Direction::from_window, move.runs, packet_data(packet), data(buffer));
+  c_.traffic.count_message(sent, packet_overhead(packet));
+  move.out.send(std::move(packet), c_.plan.aggregators[buffer.aggregator].rank,
+                contribution_tag(buffer.aggregator), c_.room.comm.get());
+}
+
+/// A reply is a packet without a description, so its size is known.
+void RelaySeat::expect_reply(const Buffer& buffer, Move& move, std::int64_t bytes) {
+  move.reply = begin_packet({}, bytes, no_end_of_file);
+  check(PMPI_Irecv(move.reply.data(), static_cast<int>(move.reply.size()), MPI_BYTE,
+                   c_.plan.aggregators[buffer.aggregator].rank,
+                   reply_tag(buffer.aggregator, buffer.index), c_.room.comm.get(), &move.request));
+  move.waiting = true;
+}
+
+bool RelaySeat::poll_move(Buffer& buffer) {
+  auto& move = moves_[static_cast<std::size_t>(buffer.index)];
+  move.out.poll();
+  if (move.waiting) {
+    int arrived = 0;
+    check(REAL(Test)(&move.request, &arrived, MPI_STATUS_IGNORE));
+    if (arrived == 0) return false;
+    move.waiting = false;
+    copy_runs(Direction::to_window, move.runs, packet_data(move.reply), data(buffer));
+    control(buffer).end_of_file.store(packet_header(move.reply).end_of_file,
+                                      std::memory_order_relaxed);
+  }
+  return !move.out.busy();
+}
+
+}  // namespace choir
