@@ -8,6 +8,7 @@ set -euo pipefail
 [ $# -eq 3 ] || { echo "usage: placed_ranks.sh mpich|openmpi CHOIR_PLACE CHOIR_BENCH" >&2; exit 2; }
 mpi=$1 place=$2 bench=$3
 [ -x "$place" ] || { echo "$place is not built" >&2; exit 77; }
+[ "$(nproc)" -ge 2 ] || { echo "a rankfile with two cores per node needs two cores" >&2; exit 77; }
 here=$(cd "$(dirname "$0")" && pwd)
 lab() { "$here/choir-lab" --name "placed-$$" "$@"; }
 dir=$(mktemp -d)
