@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 TREES := mpich openmpi
 
-.PHONY: all setup demo test bench bench-cluster soak sanitize format lint install deb clean $(TREES)
+.PHONY: all setup demo test bench bench-cluster bench-multi soak sanitize format lint install deb clean $(TREES)
 
 all: $(TREES)
 
@@ -26,6 +26,9 @@ bench: $(TREES)
 
 bench-cluster: $(TREES)
 	@bench/cluster/run-all
+
+bench-multi: $(TREES)
+	@for tree in $(TREES); do bench/multi/run --mpi $$tree --short --ranks 4 || exit 1; done
 
 soak: $(TREES)
 	@scripts/soak

@@ -1,7 +1,8 @@
 # What `cmake --install` puts where. Both MPI trees may go into one prefix:
 #
 #   bin/                   choir and the tools that are the same for every MPI
-#   lib/choir/MPI/         libchoir_mpiio.so (preloaded by choir run) and libchoir.so (the API), bin/ with the tools of that MPI
+#   lib/choir/MPI/         libchoir_mpiio.so (preloaded by choir run) and libchoir.so (the API), bin/ with the tools of that MPI,
+#                          fortran/ with the API's module files
 #   lib/choir/             what strategy plug-ins link
 #   include/choir/         the API; include/choir/plugin/ for strategy plug-ins
 #   lib/cmake/choir/       find_package(choir COMPONENTS mpich|openmpi|plugin)
@@ -38,7 +39,11 @@ if(TARGET choir)
 endif()
 if(EXISTS ${CMAKE_SOURCE_DIR}/include/choir)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/choir DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-    FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.f90")
+  get_property(choir_fortran_modules GLOBAL PROPERTY CHOIR_FORTRAN_MODULES)
+  if(choir_fortran_modules)
+    install(DIRECTORY ${choir_fortran_modules}/ DESTINATION ${CHOIR_MPI_LIBDIR}/fortran FILES_MATCHING PATTERN "*.mod")
+  endif()
 endif()
 
 # A strategy plug-in carries its own copy of the planner, since the front door hides its symbols.

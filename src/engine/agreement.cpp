@@ -11,13 +11,14 @@ namespace {
 
 constexpr auto highest = std::numeric_limits<std::int64_t>::max();
 
+}  // namespace
+
 bool finished(MPI_Request& request) {
   int done = 0;
   check(REAL(Test)(&request, &done, MPI_STATUS_IGNORE));
   return done != 0;
 }
 
-/// Counts an arrival; the last one wakes whoever acts next.
 void arrive(Neighbourhood& hood, Room& room, std::atomic<std::uint64_t>& counter,
             std::uint64_t number) {
   const auto before = counter.fetch_add(1, std::memory_order_acq_rel);
@@ -34,8 +35,6 @@ bool complete(const Neighbourhood& hood, const std::atomic<std::uint64_t>& count
   return counter.load(std::memory_order_acquire) >=
          static_cast<std::uint64_t>(hood.local_ranks()) * (number + 1);
 }
-
-}  // namespace
 
 void ring_all(Neighbourhood& hood, Room& room) {
   for (int local = 0; local < hood.local_ranks(); ++local)

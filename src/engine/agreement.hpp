@@ -93,6 +93,16 @@ class Closing {
   MPI_Request request_ = MPI_REQUEST_NULL;
 };
 
+/// Counts this rank's arrival at meeting `number`; the last one of the node wakes whoever acts
+/// next.
+void arrive(Neighbourhood& hood, Room& room, std::atomic<std::uint64_t>& counter,
+            std::uint64_t number);
+/// Whether all ranks of the node have arrived at meeting `number`.
+bool complete(const Neighbourhood& hood, const std::atomic<std::uint64_t>& counter,
+              std::uint64_t number);
+/// Tests a request of our own.
+bool finished(MPI_Request& request);
+
 /// Rings every rank of this node.
 void ring_all(Neighbourhood& hood, Room& room);
 

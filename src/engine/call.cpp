@@ -8,6 +8,7 @@
 
 #include "engine/direct.hpp"
 #include "engine/file.hpp"
+#include "engine/joint_call.hpp"
 #include "engine/lane.hpp"
 #include "engine/mapped.hpp"
 #include "engine/seats.hpp"
@@ -66,16 +67,20 @@ bool keeps_alignment(std::int64_t shift, const Parameters& parameters) {
 
 }  // namespace
 
-Call::Call(File& file, CallRequest request)
-    : file_(file), request_(std::move(request)), started_ns_(now_ns()) {}
+Call::Call(File& file, CallRequest request, std::shared_ptr<JointCall> joint)
+    : file_(file), request_(std::move(request)), joint_(std::move(joint)), started_ns_(now_ns()) {}
 Call::~Call() = default;
-
-Room& Call::room() { return file_.room(); }
 
 bool Call::poll() {
   switch (state_) {
     case State::queued:
-      return begin();
+      if (!joint_) return begin();
+      state_ = State::joined;  // before it is known: the joint call may finish at once
+      file_.lend(!joint_->led_by(*this));
+      joint_->member_ready();
+      return true;
+    case State::joined:
+      return joint_->poll(*this);
     case State::opening:
       return opening_->poll() && finish_opening();
     case State::executing:
@@ -151,7 +156,8 @@ void Call::run_ahead(const Ballot& mine, Vote& vote) {
                        file_.plan_suffix());
   if (!plan_ || !plan_->independent()) return;
   row_ = *row;
-  make_context(guess_->ranks, guess_->grain);
+  make_context(file_.hood(), file_.room(), 0, guess_->ranks, guess_->grain);
+  add_tasks();
   for (auto& task : tasks_)
     while (!task->done()) task->poll();
   executed_ns_ = now_ns();
@@ -172,21 +178,22 @@ bool Call::begin() {
 }
 
 /// Finds or makes the entry that says what everyone asks for.
-void Call::learn_pattern() {
+void Call::learn_pattern(const Opened& opened) {
   auto& cache = file_.hood().plans();
-  if (opening_->known()) {
+  if (opened.known) {
     pattern_ = guess_;
     plan_was_known_ = pattern_ != nullptr;
   }
   if (plan_was_known_) {
     ++cache.hits;
-    if (opening_->shift() == 0) return;
+    if (opened.shift == 0) return;
+    shift_ = opened.shift;
     shifted_ = pattern_->ranks;
-    for (auto& rank : shifted_) rank.low += opening_->shift(), rank.high += opening_->shift();
+    for (auto& rank : shifted_) rank.low += shift_, rank.high += shift_;
     return;
   }
   ++cache.misses;
-  const auto ballots = opening_->ballots();
+  const auto ballots = opened.ballots;
   pattern_ = std::make_shared<PlanEntry>();
   pattern_->key = key_of(ballots);
   pattern_->bytes = request_.access.bytes();
@@ -248,15 +255,20 @@ int Call::choose(const PlanInput& in, const Situation& situation) {
 
 std::shared_ptr<const Plan> Call::plan_for(const PlanInput& in, int row) {
   const auto& strategy = file_.strategies().rows()[static_cast<std::size_t>(row)];
-  const auto shift = shifted_.empty() ? 0 : opening_->shift();
+  const auto shift = shift_;
   if (!keeps_alignment(shift, in.parameters))
     return std::make_shared<const Plan>(strategy.plan(in));
-  auto kept = pattern_->kept(strategy.name, file_.plan_suffix());
+  auto suffix = file_.plan_suffix();
+  auto kept = pattern_->kept(strategy.name, suffix);
+  if (kept && kept->turn >= 0 && kept->turn != in.parameters.turn) {
+    suffix += "/turn " + std::to_string(in.parameters.turn);
+    kept = pattern_->kept(strategy.name, suffix);
+  }
   if (!kept) {
     auto in_place = strategy.plan(in);
     in_place.shift(-shift);
     kept = std::make_shared<const Plan>(std::move(in_place));
-    pattern_->keep(strategy.name, file_.plan_suffix(), kept);
+    pattern_->keep(strategy.name, suffix, kept);
   }
   if (shift == 0 || kept->aggregators.empty()) return kept;
   auto moved = *kept;
@@ -297,9 +309,8 @@ bool Call::finish_opening() {
     finish(opening_->error());
     return true;
   }
-  learn_pattern();
-  const std::span<const RankSummary> ranks = shifted_.empty() ? pattern_->ranks : shifted_;
-  const PlanInput in{file_.hood().topology(), ranks, file_.parameters(), file_.seats() - 1};
+  learn_pattern({opening_->known(), opening_->shift(), opening_->ballots()});
+  const auto in = plan_input();
   signature_ = signature_of(*pattern_);
   row_ = choose(in, situation_of(*pattern_));
   plan_ = plan_for(in, row_);
@@ -308,19 +319,23 @@ bool Call::finish_opening() {
   return true;
 }
 
+PlanInput Call::plan_input() const {
+  return {file_.hood().topology(), ranks(), file_.parameters(), file_.seats() - 1};
+}
+
 void Call::start_tasks() {
-  const std::span<const RankSummary> ranks = shifted_.empty() ? pattern_->ranks : shifted_;
   if (plan_->exchange == Exchange::host) {
     state_ = State::host;
     return;
   }
-  // Offsets have moved with the pattern, and their common divisor with them.
-  make_context(ranks, shifted_.empty() ? pattern_->grain : pattern_->grain | opening_->shift());
+  make_context(file_.hood(), file_.room(), 0, ranks(), grain());
+  add_tasks();
   state_ = State::executing;
   execute();
 }
 
-void Call::make_context(std::span<const RankSummary> ranks, std::int64_t grain) {
+void Call::make_context(Neighbourhood& hood, Room& room, std::size_t first_aggregator,
+                        std::span<const RankSummary> ranks, std::int64_t grain) {
   std::int64_t bytes = 0, low = INT64_MAX, high = 0;
   for (const auto& rank : ranks) {
     bytes += rank.bytes;
@@ -334,8 +349,8 @@ void Call::make_context(std::span<const RankSummary> ranks, std::int64_t grain) 
   const bool sparse = static_cast<double>(bytes) < threshold * static_cast<double>(high - low);
   const bool marks =
       request_.operation == Operation::read && (plan_->requests != Requests::sieve || sparse);
-  context_.emplace(Context{file_.hood(),
-                           file_.room(),
+  context_.emplace(Context{hood,
+                           room,
                            file_,
                            *plan_,
                            ranks,
@@ -348,7 +363,11 @@ void Call::make_context(std::span<const RankSummary> ranks, std::int64_t grain) 
                            number_,
                            0,
                            no_end_of_file,
-                           {}});
+                           {},
+                           first_aggregator});
+}
+
+void Call::add_tasks() {
   switch (plan_->exchange) {
     case Exchange::none:
       add_direct(*context_, tasks_);
@@ -425,12 +444,19 @@ bool Call::take_verdict(const Outcome& verdict) {
 void Call::finish(int error_class) {
   error_ = error_class;
   if (error_ != 0) bytes_ = 0;
-  if (row_ >= 0) {
+  if (!joint_strategy_.empty())
+    file_.note_choice(joint_strategy_, reason_);
+  else if (row_ >= 0)
     file_.note_choice(file_.strategies().rows()[static_cast<std::size_t>(row_)].name, reason_);
-  }
   if (file_.witness().wanted()) witness();
   tasks_.clear();
   state_ = State::done;
+}
+
+std::string_view Call::strategy() const {
+  if (!joint_strategy_.empty()) return joint_strategy_;
+  if (row_ < 0) return "";
+  return file_.strategies().rows()[static_cast<std::size_t>(row_)].name;
 }
 
 void Call::witness() {
@@ -441,9 +467,7 @@ void Call::witness() {
   record.file = file_.facts().path;
   record.call = static_cast<std::int64_t>(number_);
   record.operation = request_.name;
-  record.strategy =
-      row_ >= 0 ? std::string_view(file_.strategies().rows()[static_cast<std::size_t>(row_)].name)
-                : "";
+  record.strategy = strategy();
   record.phase = candidate_ >= 0 ? select::phase_name(phase_) : "fixed";
   record.reason = reason_;
   record.signature = signature_;

@@ -18,6 +18,7 @@
 namespace choir {
 
 class File;
+class JointCall;
 
 /// What the program asked for.
 struct CallRequest {
@@ -29,9 +30,17 @@ struct CallRequest {
   bool may_use_host = false;  ///< a blocking call can be handed to the host MPI
 };
 
+/// What all ranks know once a call is open.
+struct Opened {
+  bool known = false;  ///< every rank named the same cached plan with the same shift
+  std::int64_t shift = 0;
+  std::span<const Ballot> ballots;  ///< of all ranks, if the plan is not known
+};
+
 class Call {
  public:
-  Call(File& file, CallRequest request);
+  /// A call with `joint` is a member of it: it agrees and runs together with the others.
+  Call(File& file, CallRequest request, std::shared_ptr<JointCall> joint = nullptr);
   ~Call();
 
   /// Advances as far as possible without waiting; true if anything happened.
@@ -47,11 +56,11 @@ class Call {
   int error() const { return error_; }
   /// After done(): bytes this rank got or gave.
   std::int64_t bytes() const { return bytes_; }
-  /// Somebody waits for this call in its own thread right now.
-  Room& room();
+  File& file() { return file_; }
 
  private:
-  enum class State { queued, opening, executing, host, closing, done };
+  friend class JointCall;
+  enum class State { queued, joined, opening, executing, host, closing, done };
 
   bool begin();
   bool finish_opening();
@@ -66,17 +75,29 @@ class Call {
   std::optional<int> expected_row();
   void run_ahead(const Ballot& mine, Vote& vote);
   void finish_ahead();
-  void learn_pattern();
+  void learn_pattern(const Opened& opened);
+  /// Everyone's request, where it is.
+  std::span<const RankSummary> ranks() const {
+    return shifted_.empty() ? pattern_->ranks : shifted_;
+  }
+  /// Offsets have moved with the pattern, and their common divisor with them.
+  std::int64_t grain() const { return pattern_->grain | shift_; }
+  PlanInput plan_input() const;
   int choose(const PlanInput& in, const Situation& situation);
   std::shared_ptr<const Plan> plan_for(const PlanInput& in, int row);
-  void make_context(std::span<const RankSummary> ranks, std::int64_t grain);
+  /// Where the call runs: its own file's room, or that of the joint call it belongs to.
+  void make_context(Neighbourhood& hood, Room& room, std::size_t first_aggregator,
+                    std::span<const RankSummary> ranks, std::int64_t grain);
+  void add_tasks();
   void start_tasks();
   Outcome outcome(std::int64_t since_ns) const;
   bool take_verdict(const Outcome& verdict);
   void witness();
+  std::string_view strategy() const;
 
   File& file_;
   CallRequest request_;
+  std::shared_ptr<JointCall> joint_;
   std::atomic<State> state_{State::queued};  ///< done() is asked by threads that do not poll
   int error_ = 0;
   std::int64_t bytes_ = 0;
@@ -87,14 +108,16 @@ class Call {
   std::shared_ptr<PlanEntry> guess_;    ///< what everyone asks if it is as before; may be null
   std::shared_ptr<PlanEntry> pattern_;  ///< everyone's request, at the place it was first seen
   std::vector<RankSummary> shifted_;    ///< everyone's request, here; empty if it is in place
+  std::int64_t shift_ = 0;
   std::shared_ptr<const Plan> plan_;
   std::optional<Context> context_;
   Tasks tasks_;
   bool plan_was_known_ = false;
 
   // What was chosen and how long it took, for the selector and the trace.
-  int row_ = -1;        ///< of the file's strategy table
-  int candidate_ = -1;  ///< of the selector; -1: the strategy was fixed
+  int row_ = -1;                ///< of the file's strategy table
+  std::string joint_strategy_;  ///< instead of a row, in a joint call
+  int candidate_ = -1;          ///< of the selector; -1: the strategy was fixed
   std::uint64_t signature_ = 0;
   select::Phase phase_ = select::Phase::only;
   std::string reason_;

@@ -34,8 +34,9 @@ std::int64_t capacity_for(const Settings& settings) {
   return std::max<std::int64_t>(bytes, 4096);
 }
 
-Parameters parameters_from(const Settings& s, const FileFacts& facts) {
+Parameters parameters_from(const Settings& s, const FileFacts& facts, int turn) {
   Parameters p;
+  p.turn = s.spread_files ? turn : 0;
   p.aggregators_per_node = s.aggregators_per_node;
   p.aggregators = s.aggregators;
   p.aggregators_per_server = s.aggregators_per_server;
@@ -125,7 +126,8 @@ File::File(std::shared_ptr<Neighbourhood> hood, FileFacts facts, Settings settin
       settings_(std::move(settings)),
       seats_(seats_for(settings_, hood_->topology())),
       room_(hood_->take_room(seats_, capacity_for(settings_))),
-      parameters_(parameters_from(settings_, facts_)),
+      turn_(hood_->next_turn()),
+      parameters_(parameters_from(settings_, facts_, turn_)),
       plan_suffix_(suffix_of(parameters_)),
       mapping_(settings_.mapped_bytes) {
   hood_->plans().limit(static_cast<std::size_t>(settings_.plan_cache_bytes));
@@ -153,7 +155,7 @@ void File::change_settings(const Settings& settings) {
       std::min(settings_.cycle_buffer_bytes, room_->arena->shape().capacity);
   settings_.cycle_buffer_max_bytes =
       std::min(settings_.cycle_buffer_max_bytes, room_->arena->shape().capacity);
-  parameters_ = parameters_from(settings_, facts_);
+  parameters_ = parameters_from(settings_, facts_, turn_);
   plan_suffix_ = suffix_of(parameters_);
   table_ = StrategyTable();
   candidates_.clear();
@@ -211,13 +213,17 @@ std::optional<int> File::fixed_row(Operation operation) const {
 
 std::shared_ptr<Call> File::start(CallRequest request) {
   auto call = std::make_shared<Call>(*this, std::move(request));
+  enter(call);
+  return call;
+}
+
+void File::enter(std::shared_ptr<Call> call) {
   under_way_.fetch_add(1, std::memory_order_relaxed);
   {
     const std::lock_guard lock(incoming_mutex_);
-    incoming_.push_back(call);
+    incoming_.push_back(std::move(call));
   }
   poll();
-  return call;
 }
 
 bool File::poll() {

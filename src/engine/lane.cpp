@@ -38,7 +38,7 @@ class LocalLane final : public Task {
  private:
   /// The buffer that shows this ticket; -1: none yet.
   int buffer_with(std::int64_t index, std::atomic<std::uint64_t> SeatBuffer::*which) {
-    const auto wanted = ticket(c_.call, aggregator_, index);
+    const auto wanted = c_.ticket_of(aggregator_, index);
     for (int b = 0; b < 2; ++b)
       if ((c_.arena().control(seat_, b).*which).load(std::memory_order_acquire) == wanted) return b;
     return -1;
@@ -173,7 +173,8 @@ class RemoteLane final : public Task {
       pack(flight.parcel, packet_data(packet));
     else if (flight.parcel.bytes > 0)
       expect_reply(flight);
-    flight.out.send(std::move(packet), peer(), contribution_tag(aggregator_), c_.room.comm.get());
+    flight.out.send(std::move(packet), peer(), c_.contribution_tag_of(aggregator_),
+                    c_.room.comm.get());
     c_.traffic.exchange_ns += now_ns() - started;
   }
 
@@ -189,7 +190,8 @@ class RemoteLane final : public Task {
   void expect_reply(Flight& flight) {
     flight.reply = begin_packet({}, flight.parcel.bytes, no_end_of_file);
     check(PMPI_Irecv(flight.reply.data(), static_cast<int>(flight.reply.size()), MPI_BYTE, peer(),
-                     reply_tag(aggregator_, flight.slot), c_.room.comm.get(), &flight.request));
+                     c_.reply_tag_of(aggregator_, flight.slot), c_.room.comm.get(),
+                     &flight.request));
     flight.waiting = true;
   }
 

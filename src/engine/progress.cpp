@@ -123,7 +123,7 @@ void Progress::wait(const std::function<bool()>& done, File* file) {
     std::size_t open_files = 0;
     {
       const std::lock_guard lock(state().mutex);
-      for (const File* one : state().files) open_files += one->busy() ? 1 : 0;
+      for (const File* one : state().files) open_files += one->active() ? 1 : 0;
     }
     attend_to_messages(*file);
     const bool alone = !needs_mpi(*file) && open_files <= 1 && !has_thread();

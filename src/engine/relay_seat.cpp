@@ -17,7 +17,7 @@ void RelaySeat::start_move(Buffer& buffer, Coverage& coverage) {
   if (writing()) copy_runs(Direction::from_window, move.runs, packet_data(packet), data(buffer));
   c_.traffic.count_message(sent, packet_overhead(packet));
   move.out.send(std::move(packet), c_.plan.aggregators[buffer.aggregator].rank,
-                contribution_tag(buffer.aggregator), c_.room.comm.get());
+                c_.contribution_tag_of(buffer.aggregator), c_.room.comm.get());
 }
 
 /// A reply is a packet without a description, so its size is known.
@@ -25,7 +25,8 @@ void RelaySeat::expect_reply(const Buffer& buffer, Move& move, std::int64_t byte
   move.reply = begin_packet({}, bytes, no_end_of_file);
   check(PMPI_Irecv(move.reply.data(), static_cast<int>(move.reply.size()), MPI_BYTE,
                    c_.plan.aggregators[buffer.aggregator].rank,
-                   reply_tag(buffer.aggregator, buffer.index), c_.room.comm.get(), &move.request));
+                   c_.reply_tag_of(buffer.aggregator, buffer.index), c_.room.comm.get(),
+                   &move.request));
   move.waiting = true;
 }
 

@@ -59,6 +59,10 @@ class Neighbourhood {
   /// Collective.
   void give_back(std::unique_ptr<Room> room);
 
+  /// Collective, in the order files are opened: numbers that tell neighbours in that order apart.
+  /// They come again soon, so that files of one shape share plans.
+  int next_turn() { return turn_++ % 16; }
+
   PlanCache& plans() { return plans_; }
   Learned& learned() { return learned_; }
 
@@ -72,6 +76,7 @@ class Neighbourhood {
   int local_ = 0;
   int split_ = 0;
   std::vector<std::unique_ptr<Room>> pool_;
+  int turn_ = 0;
   PlanCache plans_;
   Learned learned_;
 };

@@ -75,7 +75,8 @@ bool Seat::begin(Buffer& buffer) {
 
 void Seat::invite(Buffer& buffer) {
   for (const int rank : buffer.guests.remote)
-    buffer.incoming.emplace_back(rank, contribution_tag(buffer.aggregator), c_.room.comm.get());
+    buffer.incoming.emplace_back(rank, c_.contribution_tag_of(buffer.aggregator),
+                                 c_.room.comm.get());
   auto& shared = control(buffer);
   shared.arrived.store(0, std::memory_order_relaxed);
   shared.marked.store(0, std::memory_order_relaxed);
@@ -195,7 +196,7 @@ void Seat::reply(Buffer& buffer, const Buffer::Request& request) {
   c_.traffic.count_message(bytes, packet_overhead(packet));
   buffer.replies.push_back(std::make_unique<Outgoing>());
   buffer.replies.back()->send(std::move(packet), request.rank,
-                              reply_tag(buffer.aggregator, request.slot), c_.room.comm.get());
+                              c_.reply_tag_of(buffer.aggregator, request.slot), c_.room.comm.get());
 }
 
 }  // namespace choir

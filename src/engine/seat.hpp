@@ -66,7 +66,7 @@ class Seat : public Task {
   bool idle() const;
   Course* next_course();
   std::uint64_t ticket_of(const Buffer& buffer) const {
-    return ticket(c_.call, buffer.aggregator, buffer.guests.window);
+    return c_.ticket_of(buffer.aggregator, buffer.guests.window);
   }
 
   bool step(Buffer& buffer);

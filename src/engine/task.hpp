@@ -64,8 +64,14 @@ struct Context {
   int error = 0;  ///< errno of this rank's first failure
   std::int64_t end_of_file = no_end_of_file;
   Traffic traffic;
+  /// Calls that are carried out together in one room share its tickets and tags: each has a stretch
+  /// of aggregator numbers of its own, from here.
+  std::size_t first_aggregator = 0;
 
   Arena& arena() { return *room.arena; }
+  std::uint64_t ticket_of(std::size_t aggregator, std::int64_t window) const;
+  int contribution_tag_of(std::size_t aggregator) const;
+  int reply_tag_of(std::size_t aggregator, std::int64_t answer_slot) const;
   void fail(int errno_value) {
     if (error == 0) error = errno_value;
   }
@@ -97,6 +103,16 @@ constexpr int reply_tag(std::size_t aggregator, std::int64_t answer_slot) {
   return contribution_tag(aggregator) + 1 + static_cast<int>(answer_slot & 1);
 }
 inline constexpr int token_tag = 1;
+
+inline std::uint64_t Context::ticket_of(std::size_t aggregator, std::int64_t window) const {
+  return ticket(call, first_aggregator + aggregator, window);
+}
+inline int Context::contribution_tag_of(std::size_t aggregator) const {
+  return contribution_tag(first_aggregator + aggregator);
+}
+inline int Context::reply_tag_of(std::size_t aggregator, std::int64_t answer_slot) const {
+  return reply_tag(first_aggregator + aggregator, answer_slot);
+}
 
 /// Nanoseconds of a steady clock.
 std::int64_t now_ns();

@@ -7,13 +7,14 @@
 #include "mpi/real.hpp"
 
 namespace choir {
-namespace {
 
 int class_of(int code) {
   int error_class = MPI_ERR_OTHER;
   if (PMPI_Error_class(code, &error_class) != MPI_SUCCESS) error_class = MPI_ERR_OTHER;
   return error_class;
 }
+
+namespace {
 
 /// What is wrong with the arguments on this rank; 0: nothing.
 int check_arguments(const OpenFile& file, const DataCall& call) {
@@ -71,14 +72,6 @@ int move_pointer(OpenFile& file, MPI_Offset position) {
   return code;
 }
 
-/// The pointer moves by what was asked for, also where a read met the end of the file: so the
-/// standard's formula.
-void advance_pointer(OpenFile& file, const DataCall& call, MPI_Offset position,
-                     std::int64_t bytes) {
-  if (call.offset || bytes == 0) return;
-  check(move_pointer(file, position + bytes / file.view.etype_bytes));
-}
-
 std::shared_ptr<Call> start(OpenFile& file, CallRequest request) {
   if (!file.engine->settings().record.empty()) record_call(file, request.access);
   return file.engine->start(std::move(request));
@@ -103,6 +96,22 @@ void wait_for(OpenFile& file, Call& call, const Host& host) {
 }
 
 }  // namespace
+
+/// The pointer moves by what was asked for, also where a read met the end of the file: so the
+/// standard's formula.
+void advance_pointer(OpenFile& file, const DataCall& call, MPI_Offset position,
+                     std::int64_t bytes) {
+  if (call.offset || bytes == 0) return;
+  check(move_pointer(file, position + bytes / file.view.etype_bytes));
+}
+
+Asked ask(const OpenFile& file, const DataCall& call) {
+  Asked asked;
+  asked.position = position_of(file, call);
+  asked.request = request_for(file, call, asked.position);
+  asked.bytes = asked.request.error == 0 ? asked.request.access.bytes() : 0;
+  return asked;
+}
 
 int individual_pointer(const OpenFile* file, MPI_File handle, MPI_Offset* position) {
   const int code = REAL(File_get_position)(handle, position);
@@ -149,11 +158,9 @@ int nonblocking_collective(const DataCall& call, MPI_Request* request, const Hos
   OpenFile* file = OpenFiles::instance().find(call.handle);
   if (file == nullptr || !file->served_later(call.operation)) return host();
   return c_boundary(call.handle, [&] {
-    const auto position = position_of(*file, call);
-    auto asked = request_for(*file, call, position);
-    const auto bytes = asked.error == 0 ? asked.access.bytes() : 0;
-    const auto running = start(*file, std::move(asked));
-    advance_pointer(*file, call, position, bytes);
+    auto asked = ask(*file, call);
+    const auto running = start(*file, std::move(asked.request));
+    advance_pointer(*file, call, asked.position, asked.bytes);
     const int code = make_request(*file, running, request);
     Progress::instance().call_started(*file->engine);
     return code;
@@ -170,11 +177,9 @@ int split_begin(const DataCall& call, const HostRequest& host) {
     return code;
   }
   return c_boundary(call.handle, [&] {
-    const auto position = position_of(*file, call);
-    auto asked = request_for(*file, call, position);
-    const auto bytes = asked.error == 0 ? asked.access.bytes() : 0;
-    file->split = start(*file, std::move(asked));
-    advance_pointer(*file, call, position, bytes);
+    auto asked = ask(*file, call);
+    file->split = start(*file, std::move(asked.request));
+    advance_pointer(*file, call, asked.position, asked.bytes);
     Progress::instance().call_started(*file->engine);
     return MPI_SUCCESS;
   });

@@ -27,6 +27,19 @@ int individual_pointer(const OpenFile* file, MPI_File handle, MPI_Offset* positi
 
 int seek(MPI_File handle, MPI_Offset offset, int whence);
 
+/// What a call asks of the engine, and the place in etypes where it begins. A bad argument is an
+/// error in the request: the rank takes part, and the others learn it there.
+struct Asked {
+  CallRequest request;
+  MPI_Offset position = 0;
+  std::int64_t bytes = 0;
+};
+Asked ask(const OpenFile& file, const DataCall& call);
+/// After a call was begun: the file pointer moves by what was asked for.
+void advance_pointer(OpenFile& file, const DataCall& call, MPI_Offset position, std::int64_t bytes);
+/// An error class, of a code.
+int class_of(int code);
+
 /// `host` makes the same call of the host MPI.
 using Host = FunctionRef<int(MPI_Status*)>;
 int blocking_collective(const DataCall& call, MPI_Status* status, const Host& host);

@@ -39,7 +39,8 @@ struct Parameters {
   std::int64_t most_cycle_bytes = 4 << 20;
   int group_size = 0;  ///< ranks in a segmentation group; 0: as many as a node has
   int writers_per_group = 1;
-  int concurrent = 2;            ///< ranks in storage at a time, scheduled_individual
+  int turn = 0;        ///< of the file: where a choice of few aggregators among many begins
+  int concurrent = 2;  ///< ranks in storage at a time, scheduled_individual
   double sieve_threshold = 0.5;  ///< sieve only where at least this part of a window is asked
   std::int64_t stripe_unit = 0;  ///< 0: not striped, or unknown
   int stripe_servers = 0;
@@ -91,6 +92,7 @@ struct Plan {
   Exchange exchange = Exchange::none;
   Requests requests = Requests::list;
   int concurrent = 0;  ///< Exchange::none: ranks in storage at a time; 0: all
+  int turn = -1;       ///< the files' turn it was made for; -1: it is the same for all
   std::int64_t cycle_bytes = 0;
   std::vector<Aggregator> aggregators;
   std::vector<int> group_of;         ///< per rank; empty: everyone is in group 0

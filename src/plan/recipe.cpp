@@ -21,13 +21,16 @@ std::vector<int> everyone(const PlanInput& in) {
   return members;
 }
 
-/// `count` of the members, evenly spread over them.
-std::vector<int> spread(const std::vector<int>& members, int count) {
+/// `count` of the members, evenly spread over them. `turn` moves the choice on where that leaves
+/// their order as it is: files of different turns then have different aggregators.
+std::vector<int> spread(const std::vector<int>& members, int count, int turn = 0) {
   const auto size = static_cast<std::int64_t>(members.size());
   const auto taken = std::min<std::int64_t>(std::max(count, 0), size);
   std::vector<int> chosen(static_cast<std::size_t>(taken));
+  const auto moved = taken > 0 ? turn % (size / taken) : 0;
   for (std::int64_t i = 0; i < taken; ++i)
-    chosen[static_cast<std::size_t>(i)] = members[static_cast<std::size_t>(i * size / taken)];
+    chosen[static_cast<std::size_t>(i)] =
+        members[static_cast<std::size_t>(i * size / taken + moved)];
   return chosen;
 }
 
@@ -109,9 +112,11 @@ void add_ranges(Plan& plan, SeatCounter& seats, const std::vector<std::int64_t>&
 void plan_even(Plan& plan, const PlanInput& in, SeatCounter& seats) {
   const auto members = everyone(in);
   auto ranks = candidates_per_node(in);
-  ranks = spread(ranks, worthwhile(bytes_of(in.ranks, members), static_cast<int>(ranks.size())));
-  const auto cuts =
-      cut_by_bytes(in.ranks, members, static_cast<int>(ranks.size()), cut_alignment(in));
+  const auto candidates = static_cast<int>(ranks.size());
+  const auto wanted = worthwhile(bytes_of(in.ranks, members), candidates);
+  if (candidates / wanted > 1) plan.turn = in.parameters.turn;
+  ranks = spread(ranks, wanted, in.parameters.turn);
+  const auto cuts = cut_by_bytes(in.ranks, members, wanted, cut_alignment(in));
   add_ranges(plan, seats, cuts, near_data(in, cuts, std::move(ranks)), 0);
 }
 

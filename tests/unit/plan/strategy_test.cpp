@@ -393,6 +393,20 @@ RC_GTEST_PROP(EstimateProperty, IsAPositiveTimeOrInfinite, ()) {
     RC_ASSERT(strategy.estimate_s(job.input(), situation) >= 0);
 }
 
+TEST(Recipe, SmallFilesOfDifferentTurnsHaveDifferentAggregators) {
+  const Topology topology({0, 0, 0, 0, 1, 1, 1, 1}, 4);
+  const std::vector<RankSummary> ranks(8, RankSummary{0, 4096, 512});
+  Parameters parameters;
+  std::set<int> aggregators;
+  for (parameters.turn = 0; parameters.turn < 8; ++parameters.turn) {
+    const auto plan = StrategyTable().rows()[2].plan({topology, ranks, parameters, 4});
+    ASSERT_EQ(plan.aggregators.size(), 1U);  // there is work for one only
+    EXPECT_EQ(plan.turn, parameters.turn);
+    aggregators.insert(plan.aggregators.front().rank);
+  }
+  EXPECT_EQ(aggregators.size(), 8U);
+}
+
 TEST(Plan, AHundredThousandRanksArePlannedTheSameWay) {
   constexpr int ranks_per_node = 50, nodes = 2000;
   std::vector<int> node_of;

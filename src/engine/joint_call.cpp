@@ -1,0 +1,358 @@
+#include "engine/joint_call.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "engine/direct.hpp"
+#include "engine/file.hpp"
+#include "engine/lane.hpp"
+#include "engine/mapped.hpp"
+#include "engine/seats.hpp"
+#include "multi/joint_plan.hpp"
+#include "select/signature.hpp"
+
+namespace choir {
+namespace {
+
+constexpr const char* assigned = "assigned";
+/// Tags of messages tell this many aggregators apart.
+constexpr std::size_t most_aggregators = 8192;
+
+/// Plans that need nothing of the room but cycle buffers.
+bool joinable(const Plan& plan) {
+  switch (plan.exchange) {
+    case Exchange::none:
+      return plan.concurrent == 0;
+    case Exchange::mapped:
+      return true;
+    case Exchange::windows:
+      return plan.relay_of_node.empty();
+    default:
+      return false;
+  }
+}
+
+/// One file may be open several times.
+bool same_file(File& a, File& b) {
+  return a.facts().device == b.facts().device && a.facts().inode == b.facts().inode;
+}
+
+Extent span_of_all(std::span<const RankSummary> ranks) {
+  Extent all{INT64_MAX, INT64_MIN};
+  for (const auto& rank : ranks)
+    if (!rank.empty()) all = {std::min(all.begin, rank.low), std::max(all.end, rank.high)};
+  return all;
+}
+
+}  // namespace
+
+std::size_t JointCall::capacity(File& lead) {
+  return std::min<std::size_t>(joint_capacity(lead.hood(), lead.room()), 256);
+}
+
+std::vector<std::shared_ptr<Call>> JointCall::start(std::vector<Part> parts) {
+  const auto joint = std::make_shared<JointCall>();
+  std::vector<File*> files;
+  std::vector<std::shared_ptr<Call>> first_of_file;
+  for (auto& part : parts) {
+    joint->members_.push_back(std::make_shared<Call>(*part.file, std::move(part.request), joint));
+    if (std::find(files.begin(), files.end(), part.file) != files.end()) continue;
+    files.push_back(part.file);
+    first_of_file.push_back(joint->members_.back());
+  }
+  joint->lead_ = joint->members_.front().get();
+  joint->others_.assign(files.begin() + 1, files.end());
+  auto members = joint->members_;
+  // The lead last: it begins at once if all others are free.
+  for (std::size_t i = files.size(); i-- > 0;) files[i]->enter(std::move(first_of_file[i]));
+  return members;
+}
+
+Neighbourhood& JointCall::hood() const { return members_.front()->file().hood(); }
+Room& JointCall::room() const { return members_.front()->file().room(); }
+
+bool JointCall::poll(const Call& asking) {
+  if (!led_by(asking)) return false;
+  switch (state_) {
+    case State::gathering:
+      return ready_.load(std::memory_order_acquire) == others_.size() + 1 && open();
+    case State::opening:
+      if (!opening_->poll()) return false;
+      finish_opening();
+      return true;
+    case State::executing:
+      return execute();
+    case State::closing:
+      if (!closing_->poll()) return false;
+      finish();
+      return true;
+    case State::done:
+      return false;
+  }
+  return false;
+}
+
+bool JointCall::open() {
+  std::vector<Ballot> ballots;
+  std::vector<Vote> votes(members_.size());
+  for (std::size_t m = 0; m < members_.size(); ++m)
+    ballots.push_back(members_[m]->ballot(votes[m]));
+  opening_.emplace(hood(), room(), ballots, votes);
+  for (auto& member : members_) member->number_ = room().calls - 1;
+  state_ = State::opening;
+  if (opening_->poll()) finish_opening();
+  return true;
+}
+
+/// Members nobody brought an error for.
+std::vector<Call*> JointCall::live() const {
+  std::vector<Call*> members;
+  for (std::size_t m = 0; m < members_.size(); ++m)
+    if (opening_->members()[m].error == 0) members.push_back(members_[m].get());
+  return members;
+}
+
+void JointCall::finish_opening() {
+  const auto opened_ns = now_ns();
+  const auto& agreed = opening_->members();
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    members_[m]->opened_ns_ = opened_ns;
+    if (agreed[m].error != 0) continue;
+    members_[m]->learn_pattern({agreed[m].known, agreed[m].shift, opening_->ballots(m)});
+  }
+  const auto members = live();
+  if (!members.empty()) {
+    plan_members(members);
+    start_tasks(members);
+  }
+  state_ = State::executing;
+  execute();
+}
+
+PlanInput JointCall::input_of(Call& member) const {
+  auto parameters = member.file_.parameters();
+  const auto capacity = room().arena->shape().capacity;
+  parameters.cycle_bytes = std::min(parameters.cycle_bytes, capacity);
+  parameters.most_cycle_bytes = std::min(parameters.most_cycle_bytes, capacity);
+  return {hood().topology(), member.ranks(), parameters, members_.front()->file_.seats() - 1};
+}
+
+/// Strategies that are set, by the user for multi-collectives or for one of the files; one name for
+/// all, or nothing: to be chosen.
+std::optional<std::string> JointCall::fixed_strategy(const std::vector<Call*>& members) {
+  const auto& wish = members_.front()->file_.settings().multi_strategy;
+  if (wish != "auto") return wish;
+  for (auto* member : members)
+    if (const auto row = member->file_.fixed_row(member->request_.operation))
+      return member->file_.strategies().rows()[static_cast<std::size_t>(*row)].name;
+  return std::nullopt;
+}
+
+double JointCall::estimate(const std::vector<Call*>& members, const std::string& strategy) {
+  // An assigned file is served like two_phase's, by fewer aggregators.
+  const auto& name = strategy == assigned ? "two_phase" : strategy;
+  double sum = 0;
+  for (auto* member : members) {
+    const auto row = member->file_.strategies().find(name);
+    if (!row) return not_applicable;
+    const auto& entry = member->file_.strategies().rows()[static_cast<std::size_t>(*row)];
+    sum += entry.estimate_s(input_of(*member), member->situation_of(*member->pattern_));
+  }
+  if (strategy == assigned) return 0.99 * sum;
+  if (!std::isfinite(sum) || !plan_of(*members.front(), strategy)) return not_applicable;
+  return sum;
+}
+
+std::string JointCall::choose(const std::vector<Call*>& members) {
+  auto& lead = members_.front()->file_;
+  const bool writing = members_.front()->request_.operation == Operation::write;
+  select::Signature signature;
+  signature.add(static_cast<std::int64_t>(members.size())).add(writing ? 1 : 0);
+  for (auto* member : members)
+    signature.add(static_cast<std::int64_t>(member->pattern_->signature));
+  signature_ = signature.value();
+  std::vector<select::Candidate> candidates;
+  for (const int row : lead.candidates()) {
+    const auto& name = lead.strategies().rows()[static_cast<std::size_t>(row)].name;
+    candidates.push_back({name, estimate(members, name)});
+  }
+  candidates.push_back({assigned, estimate(members, assigned)});
+  const auto choice = lead.selector().next(signature_, candidates);
+  if (choice.candidate < 0) return assigned;
+  candidate_ = choice.candidate;
+  lead.note_signature(signature_);
+  phase_ = choice.phase;
+  reason_ = choice.reason;
+  return candidates[static_cast<std::size_t>(choice.candidate)].name;
+}
+
+std::optional<Plan> JointCall::plan_of(Call& member, const std::string& strategy) {
+  const auto row = member.file_.strategies().find(strategy);
+  if (!row) return std::nullopt;
+  const auto in = input_of(member);
+  const auto& entry = member.file_.strategies().rows()[static_cast<std::size_t>(*row)];
+  const auto own = member.plan_input();
+  const bool as_alone = in.parameters == own.parameters && in.seats_per_node == own.seats_per_node;
+  Plan plan = as_alone ? *member.plan_for(in, *row) : entry.plan(in);
+  if (!joinable(plan)) return std::nullopt;
+  return plan;
+}
+
+/// Nothing if the strategy cannot serve all members together.
+std::optional<std::vector<Plan>> JointCall::plans_of(const std::vector<Call*>& members,
+                                                     const std::string& strategy) {
+  std::vector<Plan> plans;
+  std::size_t aggregators = 0;
+  for (auto* member : members) {
+    auto plan = plan_of(*member, strategy);
+    if (!plan) return std::nullopt;
+    aggregators += plan->aggregators.size();
+    plans.push_back(std::move(*plan));
+  }
+  const int seats = members_.front()->file_.seats() - 1;
+  if (aggregators > most_aggregators || !multi::seat_together(plans, hood().topology(), seats))
+    return std::nullopt;
+  return plans;
+}
+
+/// Holes are read and written back only where no other member may be writing into them.
+void keep_holes(const std::vector<Call*>& members, std::vector<Plan>& plans,
+                const std::vector<Extent>& spans) {
+  for (std::size_t a = 0; a < members.size(); ++a)
+    for (std::size_t b = 0; b < members.size(); ++b)
+      if (a != b && same_file(members[a]->file(), members[b]->file()) &&
+          !intersect(spans[a], spans[b]).empty() && plans[a].requests == Requests::sieve)
+        plans[a].requests = Requests::list;
+}
+
+void JointCall::plan_members(const std::vector<Call*>& members) {
+  auto strategy = fixed_strategy(members);
+  if (strategy)
+    reason_ = "set";
+  else
+    strategy = choose(members);
+  std::optional<std::vector<Plan>> plans;
+  if (*strategy != assigned) {
+    plans = plans_of(members, *strategy);
+    if (!plans) {
+      reason_ = *strategy + " cannot serve many files at once";
+      strategy = assigned;
+    }
+  }
+  if (!plans) {
+    std::vector<PlanInput> inputs;
+    for (auto* member : members) inputs.push_back(input_of(*member));
+    plans = multi::plan_assigned(inputs);
+  }
+  if (members_.front()->request_.operation == Operation::write) {
+    std::vector<Extent> spans;
+    for (auto* member : members) spans.push_back(span_of_all(member->ranks()));
+    keep_holes(members, *plans, spans);
+  }
+  const auto planned_ns = now_ns();
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    auto& member = *members[m];
+    member.plan_ = std::make_shared<const Plan>(std::move((*plans)[m]));
+    member.planned_ns_ = planned_ns;
+    member.joint_strategy_ = *strategy;
+    member.signature_ = signature_;
+    member.reason_ = reason_;
+    member.phase_ = phase_;
+  }
+}
+
+void JointCall::start_tasks(const std::vector<Call*>& members) {
+  std::size_t first_aggregator = 0;
+  // Ranks that do their own I/O begin with different files, so that they do not queue for one
+  // file's lock.
+  const auto turn = members.size() * static_cast<std::size_t>(hood().rank()) /
+                    static_cast<std::size_t>(hood().topology().ranks());
+  for (auto* member : members) {
+    member->make_context(hood(), room(), first_aggregator, member->ranks(), member->grain());
+    first_aggregator += member->plan_->aggregators.size();
+  }
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const bool windows = members.front()->plan_->exchange == Exchange::windows;
+    auto& context = *members[windows ? i : (i + turn) % members.size()]->context_;
+    switch (context.plan.exchange) {
+      case Exchange::none:
+        add_direct(context, chain_);
+        break;
+      case Exchange::mapped:
+        add_mapped(context, chain_);
+        break;
+      default:
+        add_seats(context, chain_);
+        add_lanes(context, lanes_);
+        break;
+    }
+  }
+}
+
+bool JointCall::execute() {
+  bool advanced = false;
+  for (auto& lane : lanes_)
+    if (lane->poll()) advanced = true;
+  std::erase_if(lanes_, [](const auto& lane) { return lane->done(); });
+  while (next_ < chain_.size()) {
+    if (chain_[next_]->poll()) advanced = true;
+    if (!chain_[next_]->done()) break;
+    ++next_;
+    advanced = true;
+  }
+  if (!lanes_.empty() || next_ < chain_.size()) return advanced;
+  close();
+  return true;
+}
+
+void JointCall::close() {
+  const auto executed_ns = now_ns();
+  std::vector<Outcome> outcomes;
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    members_[m]->executed_ns_ = executed_ns;
+    outcomes.push_back(opening_->members()[m].error != 0
+                           ? Outcome{}
+                           : members_[m]->outcome(members_[m]->opened_ns_));
+  }
+  closing_.emplace(hood(), room(), outcomes);
+  state_ = State::closing;
+  if (closing_->poll()) finish();
+}
+
+void JointCall::finish() {
+  const auto& verdicts = closing_->verdicts();
+  std::int64_t bytes = 0;
+  bool failed = false;
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    if (opening_->members()[m].error != 0 || verdicts[m].error != 0) failed = true;
+    if (!members_[m]->pattern_) continue;
+    for (const auto& rank : members_[m]->pattern_->ranks) bytes += rank.bytes;
+  }
+  if (candidate_ >= 0) {
+    auto& selector = members_.front()->file_.selector();
+    std::int64_t elapsed_ns = 0;
+    for (const auto& one : verdicts) elapsed_ns = std::max(elapsed_ns, one.elapsed_ns);
+    if (failed || bytes == 0)
+      selector.abandon(signature_, candidate_);
+    else
+      selector.record(signature_, candidate_, static_cast<double>(elapsed_ns) * 1e-9, bytes);
+  }
+  lanes_.clear();
+  chain_.clear();
+  state_ = State::done;
+  const auto members = std::move(members_);  // they own us: this ends the circle
+  members_.clear();
+  for (std::size_t m = members.size(); m-- > 0;) {
+    if (const int error = opening_->members()[m].error; error != 0)
+      members[m]->finish(error);
+    else
+      members[m]->take_verdict(verdicts[m]);
+  }
+  for (auto* file : others_) {
+    file->lend(false);
+    file->poll();
+  }
+}
+
+}  // namespace choir
