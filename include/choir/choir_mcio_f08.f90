@@ -15,7 +15,7 @@ module choir_mcio_f08
 
   interface
     subroutine mcio_file_read_all(files, file_count, buffers, counts, types, statuses, ierror) &
-        bind(C, name='choir_mcio_read_all')
+        bind(C, name='choir_mcio_f08_read_all')
       use, intrinsic :: iso_c_binding, only: c_int, c_ptr
       use mpi_f08, only: MPI_File, MPI_Datatype, MPI_Status
       implicit none
@@ -29,7 +29,7 @@ module choir_mcio_f08
     end subroutine mcio_file_read_all
 
     subroutine mcio_file_read_at_all(files, file_count, offsets, buffers, counts, types, statuses, ierror) &
-        bind(C, name='choir_mcio_read_at_all')
+        bind(C, name='choir_mcio_f08_read_at_all')
       use, intrinsic :: iso_c_binding, only: c_int, c_ptr, c_int64_t
       use mpi_f08, only: MPI_File, MPI_Datatype, MPI_Status
       implicit none
@@ -44,7 +44,7 @@ module choir_mcio_f08
     end subroutine mcio_file_read_at_all
 
     subroutine mcio_file_iread_all(files, file_count, buffers, counts, types, requests, ierror) &
-        bind(C, name='choir_mcio_iread_all')
+        bind(C, name='choir_mcio_f08_iread_all')
       use, intrinsic :: iso_c_binding, only: c_int, c_ptr
       use mpi_f08, only: MPI_File, MPI_Datatype, MPI_Request
       implicit none
@@ -58,7 +58,7 @@ module choir_mcio_f08
     end subroutine mcio_file_iread_all
 
     subroutine mcio_file_iread_at_all(files, file_count, offsets, buffers, counts, types, requests, ierror) &
-        bind(C, name='choir_mcio_iread_at_all')
+        bind(C, name='choir_mcio_f08_iread_at_all')
       use, intrinsic :: iso_c_binding, only: c_int, c_ptr, c_int64_t
       use mpi_f08, only: MPI_File, MPI_Datatype, MPI_Request
       implicit none
@@ -73,7 +73,7 @@ module choir_mcio_f08
     end subroutine mcio_file_iread_at_all
 
     subroutine mcio_file_write_all(files, file_count, buffers, counts, types, statuses, ierror) &
-        bind(C, name='choir_mcio_write_all')
+        bind(C, name='choir_mcio_f08_write_all')
       use, intrinsic :: iso_c_binding, only: c_int, c_ptr
       use mpi_f08, only: MPI_File, MPI_Datatype, MPI_Status
       implicit none
@@ -87,7 +87,7 @@ module choir_mcio_f08
     end subroutine mcio_file_write_all
 
     subroutine mcio_file_write_at_all(files, file_count, offsets, buffers, counts, types, statuses, ierror) &
-        bind(C, name='choir_mcio_write_at_all')
+        bind(C, name='choir_mcio_f08_write_at_all')
       use, intrinsic :: iso_c_binding, only: c_int, c_ptr, c_int64_t
       use mpi_f08, only: MPI_File, MPI_Datatype, MPI_Status
       implicit none
@@ -102,7 +102,7 @@ module choir_mcio_f08
     end subroutine mcio_file_write_at_all
 
     subroutine mcio_file_iwrite_all(files, file_count, buffers, counts, types, requests, ierror) &
-        bind(C, name='choir_mcio_iwrite_all')
+        bind(C, name='choir_mcio_f08_iwrite_all')
       use, intrinsic :: iso_c_binding, only: c_int, c_ptr
       use mpi_f08, only: MPI_File, MPI_Datatype, MPI_Request
       implicit none
@@ -116,7 +116,7 @@ module choir_mcio_f08
     end subroutine mcio_file_iwrite_all
 
     subroutine mcio_file_iwrite_at_all(files, file_count, offsets, buffers, counts, types, requests, ierror) &
-        bind(C, name='choir_mcio_iwrite_at_all')
+        bind(C, name='choir_mcio_f08_iwrite_at_all')
       use, intrinsic :: iso_c_binding, only: c_int, c_ptr, c_int64_t
       use mpi_f08, only: MPI_File, MPI_Datatype, MPI_Request
       implicit none

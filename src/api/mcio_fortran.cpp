@@ -95,3 +95,18 @@ void nonblocking(const MPI_Fint* files, int count, const MPI_Fint* types, MPI_Fi
 
 FORTRAN_CALLS(read)
 FORTRAN_CALLS(write)
+
+// The same functions for mpi_f08, whose arguments have other types in Fortran but not here: a
+// second name keeps compilers that see both modules from comparing them.
+#define SECOND_NAME(call)                                      \
+  extern "C" decltype(choir_mcio_##call) choir_mcio_f08_##call \
+      __attribute__((alias("choir_mcio_" #call), visibility("default")))
+
+SECOND_NAME(read_all);
+SECOND_NAME(read_at_all);
+SECOND_NAME(iread_all);
+SECOND_NAME(iread_at_all);
+SECOND_NAME(write_all);
+SECOND_NAME(write_at_all);
+SECOND_NAME(iwrite_all);
+SECOND_NAME(iwrite_at_all);
