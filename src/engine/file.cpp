@@ -211,19 +211,19 @@ std::optional<int> File::fixed_row(Operation operation) const {
   return operation == Operation::read ? fixed_read_ : fixed_write_;
 }
 
-std::shared_ptr<Call> File::start(CallRequest request) {
+std::shared_ptr<Call> File::start(CallRequest request, bool leave) {
   auto call = std::make_shared<Call>(*this, std::move(request));
-  enter(call);
+  enter(call, leave);
   return call;
 }
 
-void File::enter(std::shared_ptr<Call> call) {
+void File::enter(std::shared_ptr<Call> call, bool leave) {
   under_way_.fetch_add(1, std::memory_order_relaxed);
   {
     const std::lock_guard lock(incoming_mutex_);
     incoming_.push_back(std::move(call));
   }
-  poll();
+  if (!leave) poll();
 }
 
 bool File::poll() {

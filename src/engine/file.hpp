@@ -57,9 +57,10 @@ class File final : public FileAccess {
   /// A signature auto has chosen for, to be remembered.
   void note_signature(std::uint64_t signature) { signatures_.insert(signature); }
 
-  /// Begins a call: it runs after those before it.
-  std::shared_ptr<Call> start(CallRequest request);
-  void enter(std::shared_ptr<Call> call);
+  /// Begins a call: it runs after those before it. With `leave` the first step too is left to
+  /// whoever polls next: it may be one that waits for storage.
+  std::shared_ptr<Call> start(CallRequest request, bool leave = false);
+  void enter(std::shared_ptr<Call> call, bool leave = false);
   /// The host MPI has carried out what `call` wanted of it.
   void finish_host(Call& call, int error_class, std::int64_t bytes);
   /// Advances the calls under way; true if anything happened.

@@ -1,5 +1,6 @@
 #include "engine/progress.hpp"
 
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 
@@ -8,6 +9,8 @@
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include "mpi/host_progress.hpp"
 
 namespace choir {
 namespace {
@@ -19,6 +22,11 @@ constexpr int looks_crowded = 20;
 constexpr double long_sleep_s = 1e-3;
 /// With messages on their way, only polling MPI finds them.
 constexpr double short_sleep_s = 50e-6;
+/// The thread's, while its calls wait for others: it hears one file's bell only, and no messages.
+constexpr double thread_sleep_s = 2e-3;
+constexpr double thread_short_sleep_s = 200e-6;
+/// What top and gdb show; at most 15 letters.
+constexpr const char* thread_name = "choir-progress";
 
 /// A program's own messages need MPI's attention while it waits here, as they would get it in the
 /// host's collective.
@@ -30,20 +38,45 @@ void attend_to_messages(File& file) {
 bool needs_mpi(File& file) { return !file.hood().one_node(); }
 
 bool mpi_allows_threads() {
-  int level = MPI_THREAD_SINGLE;
-  return PMPI_Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE;
+  static const bool allows = [] {
+    int level = MPI_THREAD_SINGLE;
+    return PMPI_Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE;
+  }();
+  return allows;
 }
+
+Bell& own_bell(File& file) { return file.room().arena->bell(file.hood().local()); }
 
 }  // namespace
 
 struct Progress::State {
+  struct Entry {
+    File* file;
+    bool by_thread;                            ///< its nonblocking calls are the thread's business
+    std::vector<std::shared_ptr<Call>> calls;  ///< nonblocking ones under way, oldest first
+  };
+
   std::mutex mutex;  ///< never held while a file is advanced: that may take as long as a disk
-  std::vector<File*> files;
+  std::vector<Entry> files;
   std::vector<File*> pinned;  ///< being advanced by somebody right now
   std::condition_variable work;
   std::condition_variable unpinned;
   std::thread thread;
   bool stopping = false;
+
+  Entry* find(const File* file) {
+    const auto found = std::find_if(files.begin(), files.end(),
+                                    [&](const Entry& entry) { return entry.file == file; });
+    return found == files.end() ? nullptr : &*found;
+  }
+  /// Work for the thread: a nonblocking call of a file it serves.
+  static bool waits_for_thread(const Entry& entry) {
+    return entry.by_thread && !entry.calls.empty();
+  }
+  void unpin(File* file) {
+    pinned.erase(std::find(pinned.begin(), pinned.end(), file));
+    unpinned.notify_all();
+  }
 };
 
 Progress& Progress::instance() {
@@ -58,57 +91,81 @@ Progress::State& Progress::state() const {
 }
 
 void Progress::add(File* file) {
+  const bool by_thread = thread_serves(*file);
   const std::lock_guard lock(state().mutex);
-  state().files.push_back(file);
+  state().files.push_back({file, by_thread, {}});
 }
 
 void Progress::remove(File* file) {
   auto& s = state();
   std::unique_lock lock(s.mutex);
-  std::erase(s.files, file);
+  if (const auto* entry = s.find(file); entry != nullptr && !entry->by_thread)
+    unserved_.fetch_sub(static_cast<int>(entry->calls.size()), std::memory_order_relaxed);
+  std::erase_if(s.files, [&](const auto& entry) { return entry.file == file; });
   s.unpinned.wait(
       lock, [&] { return std::find(s.pinned.begin(), s.pinned.end(), file) == s.pinned.end(); });
 }
 
-/// Advances the files `wanted` selects, each pinned meanwhile so that it cannot be closed.
+/// Advances one file, pinned meanwhile so that it cannot be closed, and forgets calls that are
+/// done.
+bool Progress::poll_file(std::size_t index, std::unique_lock<std::mutex>& lock) {
+  auto& s = state();
+  File* const file = s.files[index].file;
+  s.pinned.push_back(file);
+  lock.unlock();
+  bool advanced = false;
+  try {
+    advanced = file->poll();
+  } catch (...) {
+    lock.lock();
+    s.unpin(file);
+    throw;
+  }
+  lock.lock();
+  s.unpin(file);
+  if (auto* entry = s.find(file)) {
+    const auto gone = std::erase_if(entry->calls, [](const auto& call) { return call->done(); });
+    if (!entry->by_thread) unserved_.fetch_sub(static_cast<int>(gone), std::memory_order_relaxed);
+  }
+  return advanced;
+}
+
 template <class Wanted>
 bool Progress::poll_files(Wanted&& wanted) {
   auto& s = state();
   bool advanced = false;
   std::unique_lock lock(s.mutex);
-  for (std::size_t i = 0; i < s.files.size(); ++i) {
-    File* const file = s.files[i];
-    if (!file->busy() || !wanted(*file)) continue;
-    s.pinned.push_back(file);
-    lock.unlock();
-    if (file->poll()) advanced = true;
-    lock.lock();
-    s.pinned.erase(std::find(s.pinned.begin(), s.pinned.end(), file));
-    s.unpinned.notify_all();
-  }
+  for (std::size_t i = 0; i < s.files.size(); ++i)
+    if (wanted(s.files[i]) && poll_file(i, lock)) advanced = true;
   return advanced;
 }
 
 bool Progress::poll() {
-  return poll_files([](File&) { return true; });
+  return poll_files([](const State::Entry& entry) { return entry.file->busy(); });
+}
+
+bool Progress::poll_unserved() {
+  if (!program_needed()) return false;
+  return poll_files(
+      [](const State::Entry& entry) { return !entry.by_thread && !entry.calls.empty(); });
 }
 
 bool Progress::busy() const {
   const std::lock_guard lock(state().mutex);
-  for (const File* file : state().files)
-    if (file->busy()) return true;
+  for (const auto& entry : state().files)
+    if (entry.file->busy()) return true;
   return false;
 }
 
 void Progress::wait(const std::function<bool()>& done, File* file) {
-  Bell& bell = file->room().arena->bell(file->hood().local());
+  Bell& bell = own_bell(*file);
   const bool crowded = file->hood().crowded();
   int looks = 0;
   while (true) {
     const auto seen = bell.rung.load(std::memory_order_seq_cst);
     if (done()) return;
-    // The call waited for first; every other file is looked at less often.
-    if (file->poll() || (looks % 16 == 15 && poll())) {
+    // The call waited for first; other files that have nobody else are looked at less often.
+    if (file->poll() || (looks % 16 == 15 && poll_unserved())) {
       looks = 0;
       continue;
     }
@@ -120,35 +177,62 @@ void Progress::wait(const std::function<bool()>& done, File* file) {
         __builtin_ia32_pause();
       continue;
     }
-    std::size_t open_files = 0;
-    {
-      const std::lock_guard lock(state().mutex);
-      for (const File* one : state().files) open_files += one->active() ? 1 : 0;
-    }
     attend_to_messages(*file);
-    const bool alone = !needs_mpi(*file) && open_files <= 1 && !has_thread();
+    const bool alone = !needs_mpi(*file) && !program_needed();
     sleep_on(bell, seen, alone ? long_sleep_s : short_sleep_s);
   }
 }
 
-void Progress::call_started(File& file) {
-  const auto& wish = file.settings().progress;
-  if (wish == "poll") return;
-  if (needs_mpi(file) && !mpi_allows_threads()) return;
+bool Progress::thread_serves(File& file) const {
+  return file.settings().progress != "poll" && (!needs_mpi(file) || mpi_allows_threads());
+}
+
+void Progress::call_started(File& file, std::shared_ptr<Call> call) {
+  const bool by_thread = thread_serves(file);
+  if (!by_thread && !in_host_.exchange(true)) join_host_progress(advance_inside_host);
   const std::lock_guard lock(state().mutex);
-  if (!has_thread_.exchange(true)) {
-    state().stopping = false;
-    // The program's signals are the program's: our thread takes none.
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    state().thread = std::thread([this] { run(); });
-    pthread_sigmask(SIG_SETMASK, &old, nullptr);
+  auto* entry = state().find(&file);
+  if (entry == nullptr) return;
+  if (entry->calls.empty()) entry->by_thread = by_thread;  // MPI_File_set_info may have changed it
+  entry->calls.push_back(std::move(call));
+  if (!entry->by_thread) {
+    unserved_.fetch_add(1, std::memory_order_relaxed);
+    return;
   }
+  if (!has_thread_.exchange(true)) start_thread();
   state().work.notify_one();
 }
 
+void Progress::start_thread() {
+  state().stopping = false;
+  // The program's signals are the program's: our thread takes none.
+  sigset_t all, old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  state().thread = std::thread([this] { run(); });
+  pthread_setname_np(state().thread.native_handle(), thread_name);
+  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+}
+
+/// The host MPI waits for something: our calls must not stand still meanwhile, since what it waits
+/// for may depend on them. What we call of MPI in here waits too, and comes back in: once is
+/// enough.
+int Progress::advance_inside_host() noexcept {
+  static thread_local bool inside = false;
+  if (inside || !instance().program_needed()) return 0;
+  inside = true;
+  bool advanced = false;
+  try {
+    advanced = instance().poll_unserved();
+  } catch (...) {
+    // The call is as it was; whoever waits for it meets the same error, where it can be reported.
+  }
+  inside = false;
+  return advanced ? 1 : 0;
+}
+
 void Progress::stop() {
+  if (in_host_.exchange(false)) leave_host_progress(advance_inside_host);
   {
     const std::lock_guard lock(state().mutex);
     if (!has_thread_.load()) return;
@@ -160,35 +244,34 @@ void Progress::stop() {
 }
 
 void Progress::run() {
-  const bool threads = mpi_allows_threads();
-  const auto ours = [threads](File& file) { return threads || !needs_mpi(file); };
   auto& s = state();
   while (true) {
     File* first = nullptr;
-    std::uint32_t seen = 0;
-    std::size_t open_files = 0;
+    std::ptrdiff_t files = 0;
     {
       std::unique_lock lock(s.mutex);
-      const auto find = [&] {
-        first = nullptr;
-        for (File* file : s.files)
-          if (first == nullptr && file->busy() && ours(*file)) first = file;
-        return first != nullptr || s.stopping;
-      };
-      s.work.wait(lock, find);
+      s.work.wait(lock, [&] {
+        files = std::count_if(s.files.begin(), s.files.end(), State::waits_for_thread);
+        return files > 0 || s.stopping;
+      });
       if (s.stopping) return;
-      open_files = s.files.size();
+      first = std::find_if(s.files.begin(), s.files.end(), State::waits_for_thread)->file;
       s.pinned.push_back(first);  // while we listen to its bell
     }
-    Bell& bell = first->room().arena->bell(first->hood().local());
-    seen = bell.rung.load(std::memory_order_seq_cst);
-    if (poll_files(ours))
+    Bell& bell = own_bell(*first);
+    const auto seen = bell.rung.load(std::memory_order_seq_cst);
+    bool advanced = false;
+    try {
+      advanced = poll_files(State::waits_for_thread);
+    } catch (...) {
+      // The call is as it was; whoever waits for it meets the same error, where it can be reported.
+    }
+    if (advanced)
       ring(bell);  // the program may be asleep on it
     else
-      sleep_on(bell, seen, needs_mpi(*first) || open_files > 1 ? 200e-6 : 2e-3);
+      sleep_on(bell, seen, needs_mpi(*first) || files > 1 ? thread_short_sleep_s : thread_sleep_s);
     const std::lock_guard lock(s.mutex);
-    s.pinned.erase(std::find(s.pinned.begin(), s.pinned.end(), first));
-    s.unpinned.notify_all();
+    s.unpin(first);
   }
 }
 

@@ -72,9 +72,18 @@ int move_pointer(OpenFile& file, MPI_Offset position) {
   return code;
 }
 
-std::shared_ptr<Call> start(OpenFile& file, CallRequest request) {
+std::shared_ptr<Call> start(OpenFile& file, CallRequest request, bool leave = false) {
   if (!file.engine->settings().record.empty()) record_call(file, request.access);
-  return file.engine->start(std::move(request));
+  return file.engine->start(std::move(request), leave);
+}
+
+/// Begins a call that somebody advances later. What the thread will do is left to it from the first
+/// step on: the program gets its core back at once.
+std::shared_ptr<Call> start_nonblocking(OpenFile& file, CallRequest request) {
+  auto& progress = Progress::instance();
+  const auto call = start(file, std::move(request), progress.thread_serves(*file.engine));
+  progress.call_started(*file.engine, call);
+  return call;
 }
 
 std::int64_t bytes_in(const MPI_Status& status) {
@@ -159,11 +168,9 @@ int nonblocking_collective(const DataCall& call, MPI_Request* request, const Hos
   if (file == nullptr || !file->served_later(call.operation)) return host();
   return c_boundary(call.handle, [&] {
     auto asked = ask(*file, call);
-    const auto running = start(*file, std::move(asked.request));
+    const auto running = start_nonblocking(*file, std::move(asked.request));
     advance_pointer(*file, call, asked.position, asked.bytes);
-    const int code = make_request(*file, running, request);
-    Progress::instance().call_started(*file->engine);
-    return code;
+    return make_request(*file, running, request);
   });
 }
 
@@ -178,9 +185,8 @@ int split_begin(const DataCall& call, const HostRequest& host) {
   }
   return c_boundary(call.handle, [&] {
     auto asked = ask(*file, call);
-    file->split = start(*file, std::move(asked.request));
+    file->split = start_nonblocking(*file, std::move(asked.request));
     advance_pointer(*file, call, asked.position, asked.bytes);
-    Progress::instance().call_started(*file->engine);
     return MPI_SUCCESS;
   });
 }

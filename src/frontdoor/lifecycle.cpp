@@ -3,7 +3,7 @@
 #include <mpi.h>
 
 #include <cstdlib>
-#include <cstring>
+#include <string_view>
 
 #include "engine/progress.hpp"
 #include "frontdoor/recording.hpp"
@@ -11,10 +11,40 @@
 
 namespace choir {
 
+namespace {
+
+int number_in(const char* name) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::atoi(text) : 0;
+}
+
+/// As far as the launcher tells before MPI_Init: Hydra's and Slurm's variables, and imaginary
+/// nodes.
+bool several_nodes() {
+  const int ranks = number_in("PMI_SIZE");
+  const int here = number_in("MPI_LOCALNRANKS");
+  const int imaginary = number_in("CHOIR_RANKS_PER_NODE");
+  return (here > 0 && here < ranks) || (imaginary > 0 && imaginary < ranks) ||
+         number_in("SLURM_STEP_NUM_NODES") > 1;
+}
+
+/// MPICH lets nobody into its waiting (mpi/host_progress.hpp), so calls across nodes can go on
+/// beside the program's own waiting only in a thread; thread-multiple costs it a few nanoseconds a
+/// call.
+#if defined(OMPI_MAJOR_VERSION)
+constexpr bool host_lets_us_in = true;
+#else
+constexpr bool host_lets_us_in = false;
+#endif
+
+}  // namespace
+
 int wanted_thread_level(int asked) {
-  const char* progress = std::getenv("CHOIR_PROGRESS");
-  const bool thread = progress != nullptr && std::strcmp(progress, "thread") == 0;
-  return thread ? MPI_THREAD_MULTIPLE : asked;
+  const char* set = std::getenv("CHOIR_PROGRESS");
+  const std::string_view progress = set != nullptr ? set : "auto";
+  const bool raise =
+      progress == "thread" || (progress == "auto" && !host_lets_us_in && several_nodes());
+  return raise ? MPI_THREAD_MULTIPLE : asked;
 }
 
 void end_of_program() {

@@ -3,7 +3,8 @@
 
 namespace choir {
 
-/// Thread level to ask of the host MPI: raised only where the user wants a progress thread.
+/// Thread level to ask of the host MPI: raised where nonblocking calls need a thread that speaks
+/// MPI.
 int wanted_thread_level(int asked);
 /// Ends what choir has under way. Before the host's MPI_Finalize.
 void end_of_program();

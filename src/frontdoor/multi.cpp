@@ -138,7 +138,7 @@ void multi_start(Operation operation, int count, const choir_multi_part* parts,
       errors[i] = one.error != 0 ? class_of(one.error) : MPI_SUCCESS;
       if (one.file == nullptr) continue;
       errors[i] = make_request(*one.file, one.call, &requests[i]);
-      Progress::instance().call_started(*one.file->engine);
+      Progress::instance().call_started(*one.file->engine, one.call);
     }
   });
 }

@@ -3,11 +3,10 @@
 #include <sched.h>
 #include <time.h>
 
-#include <algorithm>
 #include <atomic>
-#include <list>
 #include <mutex>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "engine/progress.hpp"
 #include "mpi/error.hpp"
@@ -20,7 +19,6 @@ namespace {
 struct Pending {
   std::shared_ptr<Call> call;
   OpenFile* file;  ///< null once the file is closed
-  MPI_Request request = MPI_REQUEST_NULL;
   std::int64_t bytes = 0;
 };
 
@@ -33,8 +31,9 @@ struct Requests {
   std::mutex mutex;
   std::unordered_map<MPI_Request, Failure> failed;  ///< complete, and not yet told to the program
   std::atomic<int> failed_count{0};
-  std::list<Pending*> waiting;  ///< not told to MPI yet
-  std::atomic<int> count{0};
+  std::unordered_map<MPI_Request, Pending*> waiting;  ///< not told to MPI yet
+  std::atomic<int> count{0};                          ///< of `waiting`
+  std::unordered_set<Pending*> live;                  ///< the program still holds their requests
 };
 
 Requests& requests() {
@@ -54,6 +53,7 @@ extern "C" int free_request(void* state) {
   auto* pending = static_cast<Pending*>(state);
   const std::lock_guard lock(requests().mutex);
   if (pending->file != nullptr) --pending->file->requests;
+  requests().live.erase(pending);
   delete pending;
   return MPI_SUCCESS;
 }
@@ -78,10 +78,10 @@ int make_request(OpenFile& file, const std::shared_ptr<Call>& call, MPI_Request*
     delete pending;
     return code;
   }
-  pending->request = *request;
   auto& all = requests();
   const std::lock_guard lock(all.mutex);
-  all.waiting.push_back(pending);
+  all.waiting[*request] = pending;
+  all.live.insert(pending);
   all.count.fetch_add(1, std::memory_order_relaxed);
   ++file.requests;
   return MPI_SUCCESS;
@@ -89,46 +89,76 @@ int make_request(OpenFile& file, const std::shared_ptr<Call>& call, MPI_Request*
 
 bool requests_outstanding() { return requests().count.load(std::memory_order_relaxed) > 0; }
 
-bool requests_failed() { return requests().failed_count.load(std::memory_order_relaxed) > 0; }
+bool concerns_requests(int count, const MPI_Request* given) {
+  auto& all = requests();
+  const bool ours = requests_outstanding() || all.failed_count.load(std::memory_order_relaxed) > 0;
+  if (!ours) return Progress::instance().program_needed();
+  if (Progress::instance().program_needed()) return true;
+  const std::lock_guard lock(all.mutex);
+  for (int i = 0; i < count; ++i)
+    if (all.waiting.contains(given[i]) || all.failed.contains(given[i])) return true;
+  return false;
+}
 
 void advance_requests() {
+  Progress::instance().poll_unserved();
   if (!requests_outstanding()) return;
-  Progress::instance().poll();
   auto& all = requests();
-  std::list<Pending*> finished;
+  std::vector<MPI_Request> finished;
   {
     const std::lock_guard lock(all.mutex);
     for (auto at = all.waiting.begin(); at != all.waiting.end();) {
-      const auto next = std::next(at);
-      if ((*at)->call->done()) {
-        if (const int error = (*at)->call->error(); error != 0) {
-          all.failed[(*at)->request] = {
-              error, (*at)->file != nullptr ? (*at)->file->handle : MPI_FILE_NULL};
-          all.failed_count = static_cast<int>(all.failed.size());
-        }
-        (*at)->bytes = (*at)->call->bytes();
-        (*at)->call.reset();
-        finished.splice(finished.end(), all.waiting, at);
-        all.count.fetch_sub(1, std::memory_order_relaxed);
+      const auto [request, pending] = *at;
+      if (!pending->call->done()) {
+        ++at;
+        continue;
       }
-      at = next;
+      if (const int error = pending->call->error(); error != 0) {
+        all.failed[request] = {error,
+                               pending->file != nullptr ? pending->file->handle : MPI_FILE_NULL};
+        all.failed_count = static_cast<int>(all.failed.size());
+      }
+      pending->bytes = pending->call->bytes();
+      pending->call.reset();
+      finished.push_back(request);
+      at = all.waiting.erase(at);
+      all.count.fetch_sub(1, std::memory_order_relaxed);
     }
   }
   // Outside the lock: a request the program has freed already is destroyed in here.
-  for (auto* pending : finished) PMPI_Grequest_complete(pending->request);
+  for (const auto request : finished) PMPI_Grequest_complete(request);
+}
+
+void await_calls(int count, const MPI_Request* given) {
+  struct Awaited {
+    std::shared_ptr<Call> call;
+    File* file;
+  };
+  std::vector<Awaited> awaited;
+  {
+    auto& all = requests();
+    const std::lock_guard lock(all.mutex);
+    for (int i = 0; i < count; ++i) {
+      if (given[i] == MPI_REQUEST_NULL) continue;
+      const auto found = all.waiting.find(given[i]);
+      if (found == all.waiting.end() || found->second->file == nullptr) return;
+      awaited.push_back({found->second->call, found->second->file->engine.get()});
+    }
+  }
+  for (const auto& [call, file] : awaited)
+    Progress::instance().wait([&done = *call] { return done.done(); }, file);
 }
 
 void release_request(MPI_Request request) {
   auto& all = requests();
+  if (!requests_outstanding() && all.failed_count.load(std::memory_order_relaxed) == 0) return;
   {
     const std::lock_guard lock(all.mutex);
     all.failed.erase(request);
     all.failed_count = static_cast<int>(all.failed.size());
-    const auto found =
-        std::find_if(all.waiting.begin(), all.waiting.end(),
-                     [&](const Pending* pending) { return pending->request == request; });
+    const auto found = all.waiting.find(request);
     if (found == all.waiting.end()) return;
-    (*found)->call.reset();
+    found->second->call.reset();
     all.waiting.erase(found);
     all.count.fetch_sub(1, std::memory_order_relaxed);
   }
@@ -158,23 +188,26 @@ int Completion::failure(int index) {
   return raise(failure.file, failure.error_class);
 }
 
-int Completion::failures(MPI_Status* statuses, const int* indices, int count) {
-  if (before_.empty()) return MPI_SUCCESS;
+int Completion::failures(int host_code, MPI_Status* statuses, const int* indices, int count) {
+  if (before_.empty()) return host_code;
   bool any = false;
   for (int i = 0; i < count; ++i) {
     const int error = failure(indices != nullptr ? indices[i] : i);
-    if (statuses != MPI_STATUSES_IGNORE) statuses[i].MPI_ERROR = error;
     any = any || error != MPI_SUCCESS;
+    if (statuses == MPI_STATUSES_IGNORE) continue;
+    if (error != MPI_SUCCESS || host_code == MPI_SUCCESS) statuses[i].MPI_ERROR = error;
   }
-  return any ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
+  return any ? MPI_ERR_IN_STATUS : host_code;
 }
 
 void retire_requests(OpenFile* file) {
   advance_requests();
   auto& all = requests();
   const std::lock_guard lock(all.mutex);
-  for (auto* pending : all.waiting)
+  for (auto* pending : all.live)
     if (pending->file == file) pending->file = nullptr;
+  for (auto& [request, failure] : all.failed)
+    if (failure.file == file->handle) failure.file = MPI_FILE_NULL;
 }
 
 void idle_moment(int& looks) {

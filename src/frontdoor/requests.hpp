@@ -18,12 +18,16 @@ int make_request(OpenFile& file, const std::shared_ptr<Call>& call, MPI_Request*
 
 /// Requests of calls that are not known to MPI as complete yet.
 bool requests_outstanding();
-/// Calls that have failed and whose requests the program has not completed yet.
-bool requests_failed();
+/// A completion call given these requests has to be choir's: one of them is of a call that is not
+/// known to MPI as complete, or has failed, or calls are under way that nobody else advances.
+bool concerns_requests(int count, const MPI_Request* requests);
 /// The program gives a request away: its call goes on, MPI hears that it is complete.
 void release_request(MPI_Request request);
-/// Advances everything once and completes the requests of finished calls.
+/// Advances what has no thread once, and completes the requests of finished calls.
 void advance_requests();
+/// Waits for the calls behind these requests, if all of them are choir's: a request of the
+/// program's own may be what a peer has to see before it takes part. The requests stay.
+void await_calls(int count, const MPI_Request* requests);
 
 /// Calls `test` until it says so, advancing everything meanwhile.
 template <class Test>
@@ -32,7 +36,7 @@ int wait_advancing(Test&& test);
 /// The file goes away: its requests stay valid but no longer refer to it.
 void retire_requests(OpenFile* file);
 
-/// Sleeps a moment if the last look found nothing to do.
+/// Gives the core away, for longer the more often nothing was found to do.
 void idle_moment(int& looks);
 
 template <class Test>
@@ -56,9 +60,9 @@ class Completion {
   /// Request `index` is complete: its error class, told to its file's error handler; 0 if it did
   /// not fail.
   int failure(int index);
-  /// All requests (or those in `indices`) are complete; sets the statuses' errors.
-  /// MPI_ERR_IN_STATUS if any failed.
-  int failures(MPI_Status* statuses, const int* indices, int count);
+  /// All requests (or those in `indices`) are complete, and the host says `host_code` of its own;
+  /// sets the statuses' errors. MPI_ERR_IN_STATUS if any failed.
+  int failures(int host_code, MPI_Status* statuses, const int* indices, int count);
 
  private:
   std::vector<MPI_Request> before_;  ///< empty: nothing has failed

@@ -16,10 +16,14 @@ constexpr const char* library_name = "libmpich.so.12";
 
 }  // namespace
 
-void* real_symbol(const char* name) {
+void* optional_symbol(const char* name) {
   if (void* next = dlsym(RTLD_NEXT, name)) return next;
-  if (void* library = dlopen(library_name, RTLD_LAZY | RTLD_NOLOAD))
-    if (void* found = dlsym(library, name)) return found;
+  if (void* library = dlopen(library_name, RTLD_LAZY | RTLD_NOLOAD)) return dlsym(library, name);
+  return nullptr;
+}
+
+void* real_symbol(const char* name) {
+  if (void* found = optional_symbol(name)) return found;
   std::fprintf(
       stderr,
       "choir: the MPI library has no %s; is another MPI loaded than the one choir was built for?\n",

@@ -12,6 +12,8 @@ namespace choir {
 /// Address of the host's PMPI_NAME; aborts with a clear message if the MPI library does not have
 /// it.
 void* real_symbol(const char* name);
+/// Any symbol behind ours, of the MPI library or of those it is made of; null if there is none.
+void* optional_symbol(const char* name);
 
 }  // namespace choir
 
