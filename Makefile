@@ -3,7 +3,8 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 TREES := mpich openmpi
 
-.PHONY: all setup demo test bench bench-cluster bench-multi soak sanitize format lint install deb clean $(TREES)
+.PHONY: all setup demo test bench bench-overlap bench-cluster bench-multi soak sanitize format lint install deb clean \
+  $(TREES)
 
 all: $(TREES)
 
@@ -23,6 +24,10 @@ demo: $(TREES)
 
 bench: $(TREES)
 	@bench/run-suite
+
+bench-overlap: $(TREES)
+	@bench/overlap/run --results bench/results/overlap
+	@bench/overlap/plan-cache --results bench/results/overlap
 
 bench-cluster: $(TREES)
 	@bench/cluster/run-all
