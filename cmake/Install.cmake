@@ -50,9 +50,9 @@ endif()
 install(TARGETS choir_plan choir_access EXPORT choir-plugin ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/choir
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/choir/plugin)
 install(EXPORT choir-plugin NAMESPACE choir:: DESTINATION ${CHOIR_CMAKEDIR} FILE choirTargets-plugin.cmake)
-install(FILES src/plan/strategy.hpp src/plan/plan.hpp src/plan/partition.hpp src/plan/topology.hpp
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/choir/plugin/plan)
-install(FILES src/access/run.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/choir/plugin/access)
+file(GLOB plan_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/plan/*.hpp)
+install(FILES ${plan_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/choir/plugin/plan)
+install(FILES src/access/run.hpp src/access/layout.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/choir/plugin/access)
 
 set(CHOIR_INSTALL_LIBRARIES ${CMAKE_INSTALL_LIBDIR}/choir)
 set(CHOIR_INSTALL_INCLUDES ${CMAKE_INSTALL_INCLUDEDIR})
