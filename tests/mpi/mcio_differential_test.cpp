@@ -6,11 +6,11 @@
 // After the writes rank 0 compares the whole files, by plain reads; after the reads every rank
 // compares its buffers. Errors: one file full (choir's fault device) while others are fine, a bad
 // argument on one rank, files of different communicators.
-#include <choir/mcio.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <choir/mcio.hpp>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -406,6 +406,36 @@ void files_of_different_ranks() {
   MPI_Comm_free(&same);
 }
 
+/// The C++ interface: spans of different types, at pointers and at offsets.
+void spans_of_values() {
+  MPI_File files[2] = {open_file(path_of(0), nullptr, nullptr),
+                       open_file(path_of(1), nullptr, nullptr)};
+  std::vector<double> numbers(100, rank + 0.5), other_numbers(100);
+  std::vector<std::int32_t> counts(50, rank), other_counts(50);
+  namespace mcio = choir::mcio;
+  const MPI_Offset places[2] = {800 * rank, 200 * rank};
+  const std::vector<mcio::Part> out{
+      mcio::part(files[0], std::span<const double>(numbers), places[0]),
+      mcio::part(files[1], std::span(counts), places[1])};
+  const std::vector<mcio::Part> in{mcio::part(files[0], std::span(other_numbers), places[0]),
+                                   mcio::part(files[1], std::span(other_counts), places[1])};
+  std::vector<MPI_Status> statuses;
+  expect(mcio::write_at_all(out, &statuses) == MPI_SUCCESS && statuses.size() == 2,
+         "spans written");
+  expect(mcio::read_at_all(in) == MPI_SUCCESS, "spans read");
+  expect(numbers == other_numbers && counts == other_counts, "spans have their values");
+  for (int f = 0; f < 2; ++f) MPI_File_seek(files[f], places[f], MPI_SEEK_SET);
+  std::fill(other_numbers.begin(), other_numbers.end(), 0);
+  std::vector<MPI_Request> requests;
+  expect(mcio::iread_all(in, requests) == MPI_SUCCESS, "spans read at pointers");
+  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+  expect(numbers == other_numbers, "spans have their values again");
+  for (int f = 0; f < 2; ++f) {
+    MPI_File_close(&files[f]);
+    if (rank == 0) unlink(path_of(f).c_str());
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -430,6 +460,7 @@ int main(int argc, char** argv) {
   for (const char* strategy : {"assigned", "two_phase", "individual"}) one_file_full(strategy);
   bad_argument_on_one_rank();
   files_of_different_ranks();
+  spans_of_values();
   int all = 0;
   MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0 && all == 0)
