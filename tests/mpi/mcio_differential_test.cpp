@@ -237,7 +237,11 @@ void write_and_read(const Call& call, const std::vector<FileShape>& shapes,
   expect(same, "what was written is read");
 }
 
-std::string path_of(int file) { return folder + "/mcio-differential-" + std::to_string(file); }
+int run_number = 0;  ///< rank 0's process: tests may run side by side in one folder
+
+std::string path_of(int file) {
+  return folder + "/mcio-differential-" + std::to_string(run_number) + "-" + std::to_string(file);
+}
 
 /// Rank 0: every byte of the file is what its last writer put there, or nothing.
 void check_file(int file, const FileShape& shape,
@@ -379,7 +383,7 @@ void files_of_different_ranks() {
   MPI_Comm half = MPI_COMM_NULL, same = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
   MPI_Comm_dup(MPI_COMM_WORLD, &same);
-  const auto own = folder + "/mcio-half-" + std::to_string(rank % 2);
+  const auto own = path_of(100 + rank % 2);
   MPI_File all = open_file(path_of(0), nullptr, nullptr);
   MPI_File congruent = open_file(path_of(1), nullptr, nullptr, same);
   MPI_File part = open_file(own, nullptr, nullptr, half);
@@ -442,6 +446,8 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  run_number = static_cast<int>(getpid());
+  MPI_Bcast(&run_number, 1, MPI_INT, 0, MPI_COMM_WORLD);
   int cases = 10;
   std::uint64_t seed = 1;
   for (int i = 1; i + 1 < argc; i += 2) {

@@ -11,6 +11,7 @@
 enum { files_opened = 4, values = 3000 };
 
 static int rank, ranks, failures;
+static int run_number; /* rank 0's process: tests may run side by side in one folder */
 
 static void expect(int holds, const char* what) {
   if (holds) return;
@@ -26,7 +27,7 @@ static int count_for(int file) { return file == 2 && rank == ranks - 1 ? 0 : val
 static void open_all(MPI_File* files, const char* folder) {
   for (int f = 0; f < files_opened; ++f) {
     char name[600];
-    snprintf(name, sizeof name, "%s/mcio-%d", folder, f);
+    snprintf(name, sizeof name, "%s/mcio-%d-%d", folder, run_number, f);
     MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
                   MPI_INFO_NULL, &files[f]);
     MPI_Datatype strided;
@@ -110,7 +111,7 @@ static void one_file_many_times(MPI_File file) {
 /* A file opened read-only among writable ones: its status tells, the others are written. */
 static void one_file_fails(MPI_File good, const char* folder) {
   char name[600];
-  snprintf(name, sizeof name, "%s/mcio-read-only", folder);
+  snprintf(name, sizeof name, "%s/mcio-%d-read-only", folder, run_number);
   if (rank == 0) close(open(name, O_CREAT | O_RDWR, 0600));
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_File bad;
@@ -131,12 +132,12 @@ static void one_file_fails(MPI_File good, const char* folder) {
   if (rank == 0) unlink(name);
 }
 
-static void other_communicator(MPI_File file) {
+static void other_communicator(MPI_File file, const char* folder) {
   MPI_Comm half;
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
   MPI_File own;
   char name[600];
-  snprintf(name, sizeof name, "/tmp/mcio-half-%d-%d", (int)getppid(), rank % 2);
+  snprintf(name, sizeof name, "%s/mcio-%d-half-%d", folder, run_number, rank % 2);
   MPI_File_open(half, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
                 MPI_INFO_NULL, &own);
   MPI_File pair[2] = {file, own};
@@ -153,6 +154,8 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  run_number = (int)getpid();
+  MPI_Bcast(&run_number, 1, MPI_INT, 0, MPI_COMM_WORLD);
   if (argc != 3) {
     if (rank == 0) fprintf(stderr, "usage: mcio_test FOLDER 0|1 (whether choir must be active)\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
@@ -163,7 +166,7 @@ int main(int argc, char** argv) {
   write_and_read(files);
   one_file_many_times(files[1]);
   one_file_fails(files[0], argv[1]);
-  other_communicator(files[3]);
+  other_communicator(files[3], argv[1]);
   for (int f = 0; f < files_opened; ++f) MPI_File_close(&files[f]);
   int all = 0;
   MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
