@@ -46,7 +46,7 @@ TEST(JointPlan, MoreFilesThanAggregatorsAreSharedOutEvenly) {
   const auto plans = Job({0, 0, 1, 1}, 8, mib, 2).plan();
   for (const auto& plan : plans) {
     ASSERT_EQ(plan.aggregators.size(), 1U);
-    EXPECT_EQ(plan.aggregators[0].domain, (Run{0, 4 * mib, 0, 1}));
+    EXPECT_EQ(plan.aggregators[0].domain, (choir::Run{0, 4 * mib, 0, 1}));
   }
   for (const auto& [rank, files] : files_of_rank(plans)) EXPECT_EQ(files, 2) << "rank " << rank;
 }
