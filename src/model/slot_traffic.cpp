@@ -1,11 +1,14 @@
 // slot_traffic.cpp: static segmentation: packets as engine/slots.cpp cuts them.
 #include <map>
+#include <tuple>
 
 #include "access/codec.hpp"
 #include "model/counters.hpp"
 
 namespace choir::model {
 namespace {
+
+constexpr std::int64_t described_packets = 100'000;
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
@@ -53,11 +56,14 @@ class SlotCounter {
     std::int64_t count = 0, description = 0;
   };
 
-  /// Packets depend on the relative pattern only, so ranks with equal patterns share the answer.
+  /// Packets depend on the relative pattern, and their descriptions on the offset by a byte or two:
+  /// beyond the first many packets, ranks with equal patterns share the answer.
   const Packets& packets(const Access& mine, std::int64_t members) {
-    const auto key = std::pair(mine.relative_hash(), members);
+    const auto place = counted_ < described_packets ? mine.span().begin : -1;
+    const auto key = std::tuple(mine.relative_hash(), members, place);
     const auto [found, fresh] = known_.try_emplace(key);
     if (fresh) found->second = cut(mine, members);
+    counted_ += found->second.count;
     return found->second;
   }
 
@@ -78,7 +84,8 @@ class SlotCounter {
   const Plan& plan_;
   const Call& c_;
   std::vector<std::int64_t> members_;
-  std::map<std::pair<std::uint64_t, std::int64_t>, Packets> known_;
+  std::map<std::tuple<std::uint64_t, std::int64_t, std::int64_t>, Packets> known_;
+  std::int64_t counted_ = 0;
   Traffic t_;
 };
 

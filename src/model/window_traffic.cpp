@@ -14,6 +14,8 @@ namespace {
 constexpr std::int64_t step_budget = 20'000'000;
 constexpr std::int64_t range_budget = 5'000'000;
 constexpr std::int64_t described_messages = 100'000;
+constexpr std::int64_t most_stages = 64;
+constexpr std::int64_t pace_budget = 2'000'000;
 constexpr std::int64_t described_relay_messages = 1000;
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
@@ -57,6 +59,7 @@ class WindowCounter {
     else
       messages_of_ranks();
     sum_up();
+    pace();
     describe();
     cycles();
     return t_;
@@ -245,6 +248,59 @@ class WindowCounter {
     t_.most_messages_of_node = (t_.messages_between_nodes + nodes - 1) / nodes;
   }
 
+  // -- pace
+
+  /// Aggregators take their windows in file order and side by side, so at a time only those nodes
+  /// send whose bytes lie there. Where a node's ranks have their own part of the file, links are
+  /// used one after the other: what counts is the busiest node of each stage, summed over stages.
+  void pace() {
+    std::int64_t windows = 0;
+    for (const auto& aggregator : plan_.aggregators) {
+      if (aggregator.domain.count > 1 && aggregator.domain.length > plan_.cycle_bytes) return;
+      windows = std::max(windows, window_count(aggregator.domain, plan_.cycle_bytes));
+    }
+    const auto stages = std::min(windows, most_stages);
+    const auto aggregators = static_cast<std::int64_t>(plan_.aggregators.size());
+    if (stages * aggregators * c_.topology.ranks() > pace_budget) return;
+    std::vector<Access> accesses;
+    for (int rank = 0; rank < c_.topology.ranks(); ++rank) accesses.push_back(access(rank));
+    std::int64_t paced = 0;
+    for (std::int64_t stage = 0; stage < stages; ++stage)
+      paced += busiest_in({stage * windows / stages, (stage + 1) * windows / stages}, accesses);
+    t_.most_bytes_of_node = std::max(t_.most_bytes_of_node, paced);
+  }
+
+  /// Bytes that the busiest node sends or receives for these windows of all aggregators.
+  std::int64_t busiest_in(Extent windows, const std::vector<Access>& accesses) const {
+    std::vector<std::int64_t> in(into_.size()), out(into_.size());
+    for (const auto& aggregator : plan_.aggregators) {
+      const auto last =
+          std::min(windows.end, window_count(aggregator.domain, plan_.cycle_bytes)) - 1;
+      if (last < windows.begin) continue;
+      const auto part =
+          joined(window_of(aggregator.domain, plan_.cycle_bytes, windows.begin),
+                 window_of(aggregator.domain, plan_.cycle_bytes, last), aggregator.domain);
+      const auto home = at(node(aggregator.rank));
+      for (int rank = 0; rank < c_.topology.ranks(); ++rank) {
+        const auto from = at(node(rank));
+        if (from == home || summary(rank).empty() || plan_.group(rank) != aggregator.group)
+          continue;
+        const auto bytes = bytes_in(accesses[at(rank)], part);
+        out[from] += bytes;
+        in[home] += bytes;
+      }
+    }
+    return std::max(*std::max_element(in.begin(), in.end()),
+                    *std::max_element(out.begin(), out.end()));
+  }
+
+  /// Everything of the domain from one window's begin to another's end.
+  static Run joined(const Run& first, const Run& last, const Run& domain) {
+    if (domain.count == 1) return {first.offset, last.end() - first.offset, 0, 1};
+    const auto blocks = (last.block(last.count - 1) - first.offset) / domain.stride + 1;
+    return {first.offset, domain.length, blocks > 1 ? domain.stride : 0, blocks};
+  }
+
   // -- what messages carry besides data
 
   /// Descriptions as they would be encoded, of all messages if they are few, else of an even
@@ -332,29 +388,37 @@ class WindowCounter {
   /// Windows that anybody contributes to. Ranks that together fill their common span leave none
   /// out; of more than the budget allows only the spans are looked at.
   void cycles() {
-    for (const auto& [group, numbering] : groups_) {
+    struct Group {
       Extent hull{INT64_MAX, 0};
       std::int64_t asked = 0;
-      for (int rank = 0; rank < c_.topology.ranks(); ++rank) {
-        if (summary(rank).empty() || plan_.group(rank) != group) continue;
-        hull = {std::min(hull.begin, summary(rank).low), std::max(hull.end, summary(rank).high)};
-        asked += summary(rank).bytes;
-      }
+      std::vector<int> ranks;
+    };
+    std::unordered_map<int, Group> found;
+    for (int rank = 0; rank < c_.topology.ranks(); ++rank) {
+      if (numbering_of(rank) == nullptr) continue;
+      auto& one = found[plan_.group(rank)];
+      one.hull = {std::min(one.hull.begin, summary(rank).low),
+                  std::max(one.hull.end, summary(rank).high)};
+      one.asked += summary(rank).bytes;
+      one.ranks.push_back(rank);
+    }
+    for (const auto& [group, one] : found) {
+      const auto& numbering = groups_.at(group);
       WindowSet set;
-      if (asked == hull.size())
-        numbering.holding(hull, [&](Extent range) { set.add(range); });
+      if (one.asked == one.hull.size())
+        numbering.holding(one.hull, [&](Extent range) { set.add(range); });
       else
-        add_contributed(group, numbering, set);
+        add_contributed(one.ranks, numbering, set);
       set.merge();
       t_.cycles += set.count({});
     }
     if (relays_) t_.cycles += asked_;
   }
 
-  void add_contributed(int group, const Numbering& numbering, WindowSet& set) const {
+  void add_contributed(const std::vector<int>& ranks, const Numbering& numbering,
+                       WindowSet& set) const {
     std::size_t merged = 0;
-    for (int rank = 0; rank < c_.topology.ranks(); ++rank) {
-      if (summary(rank).empty() || plan_.group(rank) != group) continue;
+    for (const int rank : ranks) {
       const auto add = [&](Extent range) { set.add(range); };
       if (step_ > 1)
         numbering.holding(summary(rank).span(), add);
