@@ -76,7 +76,6 @@ bool Call::poll() {
     case State::queued:
       if (!joint_) return begin();
       state_ = State::joined;  // before it is known: the joint call may finish at once
-      file_.lend(!joint_->led_by(*this));
       joint_->member_ready();
       return true;
     case State::joined:

@@ -66,10 +66,6 @@ class File final : public FileAccess {
   /// Advances the calls under way; true if anything happened.
   bool poll();
   bool busy() const;
-  /// Busy with calls of its own: not one that another file's poll advances.
-  bool active() const { return busy() && !lent_.load(std::memory_order_relaxed); }
-  /// The call at the head of the queue is, or no longer is, advanced with another file.
-  void lend(bool away) { lent_.store(away, std::memory_order_relaxed); }
   /// Local: what this rank has written goes to the device. An MPI error class; 0: done.
   int flush();
 
@@ -108,7 +104,6 @@ class File final : public FileAccess {
   std::mutex mutex_;  ///< held while calls advance
   std::deque<std::shared_ptr<Call>> calls_;
   std::atomic<int> under_way_{0};
-  std::atomic<bool> lent_{false};
 
   int fd_ = -1;
   int fd_error_ = 0;

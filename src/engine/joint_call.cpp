@@ -76,6 +76,8 @@ bool JointCall::poll(const Call& asking) {
   if (!led_by(asking)) return false;
   switch (state_) {
     case State::gathering:
+      // Nobody else may be looking at a file whose earlier calls are done.
+      for (auto* file : others_) file->poll();
       return ready_.load(std::memory_order_acquire) == others_.size() + 1 && open();
     case State::opening:
       if (!opening_->poll()) return false;
@@ -349,10 +351,7 @@ void JointCall::finish() {
     else
       members[m]->take_verdict(verdicts[m]);
   }
-  for (auto* file : others_) {
-    file->lend(false);
-    file->poll();
-  }
+  for (auto* file : others_) file->poll();
 }
 
 }  // namespace choir
