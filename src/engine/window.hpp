@@ -3,6 +3,8 @@
 // The blocks of a window lie one behind the other in the buffer: block i starts at i * length.
 #pragma once
 
+#include <cstdint>
+
 #include "access/coverage.hpp"
 #include "engine/task.hpp"
 
@@ -15,7 +17,12 @@ void visit_blocks(const Access& access, const Run& window, char* buffer, Visit&&
   for (std::int64_t i = 0; i < window.count; ++i) {
     const auto begin = window.block(i);
     const auto part = access.clip({begin, begin + window.length});
-    if (!part.empty()) visit(part, buffer + i * window.length - begin, i * window.length - begin);
+    if (part.empty()) continue;
+    // The pointer is meaningful only after an offset is added; some visitors have no buffer at all.
+    const auto place = i * window.length - begin;
+    const auto origin =
+        reinterpret_cast<std::uintptr_t>(buffer) + static_cast<std::uintptr_t>(place);
+    visit(part, reinterpret_cast<char*>(origin), place);
   }
 }
 
