@@ -213,9 +213,9 @@ void idle_thread_sleeps(Checks& t) {
   t.expect(slept, "the idle progress thread sleeps");
   // Blocking calls are their own callers' business: they do not wake it.
   bool undisturbed = false;
-  for (int tries = 0; tries < 20; ++tries) {
+  for (int tries = 0; tries < 5; ++tries) {
     const auto before = thread_run_ns("choir-progress");
-    for (int i = 0; i < 20; ++i)
+    for (int i = 0; i < 5; ++i)
       t.expect_success(MPI_File_write_at_all(fh, MPI_Offset{block} * t.rank, buffer.data(), block,
                                              MPI_BYTE, MPI_STATUS_IGNORE),
                        "write_at_all");
@@ -234,7 +234,7 @@ void without_any_call(Checks& t) {
                    "iwrite");
   const Bytes expected = whole_file(t);
   bool there = false;
-  for (int tries = 0; tries < 2000 && !there; ++tries) {
+  for (int tries = 0; tries < 10000 && !there; ++tries) {
     std::ifstream in(t.path, std::ios::binary);
     there = Bytes{std::istreambuf_iterator<char>(in), {}} == expected;
     if (!there) std::this_thread::sleep_for(std::chrono::milliseconds(10));
