@@ -6,6 +6,7 @@
 #include <choir/mcio.h>
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "frontdoor/multi_entry.h"
@@ -67,6 +68,7 @@ struct Arguments {
 
   std::vector<choir_multi_part> parts() const {
     std::vector<choir_multi_part> all;
+    all.reserve(static_cast<std::size_t>(std::max(0, count)));
     for (int i = 0; i < count; ++i)
       all.push_back({files[i], offsets != nullptr ? 1 : 0, offsets != nullptr ? offsets[i] : 0,
                      buffers[i], counts[i], types[i]});

@@ -244,11 +244,13 @@ void JointCall::plan_members(const std::vector<Call*>& members) {
   }
   if (!plans) {
     std::vector<PlanInput> inputs;
+    inputs.reserve(members.size());
     for (auto* member : members) inputs.push_back(input_of(*member));
     plans = multi::plan_assigned(inputs);
   }
   if (members_.front()->request_.operation == Operation::write) {
     std::vector<Extent> spans;
+    spans.reserve(members.size());
     for (auto* member : members) spans.push_back(span_of_all(member->ranks()));
     keep_holes(members, *plans, spans);
   }

@@ -81,7 +81,7 @@ std::shared_ptr<Call> start(OpenFile& file, CallRequest request, bool leave = fa
 /// step on: the program gets its core back at once.
 std::shared_ptr<Call> start_nonblocking(OpenFile& file, CallRequest request) {
   auto& progress = Progress::instance();
-  const auto call = start(file, std::move(request), progress.thread_serves(*file.engine));
+  auto call = start(file, std::move(request), progress.thread_serves(*file.engine));
   progress.call_started(*file.engine, call);
   return call;
 }

@@ -263,6 +263,7 @@ class WindowCounter {
     const auto aggregators = static_cast<std::int64_t>(plan_.aggregators.size());
     if (stages * aggregators * c_.topology.ranks() > pace_budget) return;
     std::vector<Access> accesses;
+    accesses.reserve(static_cast<std::size_t>(c_.topology.ranks()));
     for (int rank = 0; rank < c_.topology.ranks(); ++rank) accesses.push_back(access(rank));
     std::int64_t paced = 0;
     for (std::int64_t stage = 0; stage < stages; ++stage)

@@ -201,7 +201,7 @@ Assignment matching_within_bytes(const Problem& problem, const Quotas& quotas,
   Assignment best;
   std::int64_t most = -1;
   for (auto& start : starts) {
-    auto refined = refine_within_bytes(requests, links, limit, std::move(start));
+    auto refined = refine_within_bytes(requests, links, limit, start);
     const auto worth = total_worth(refined, links);
     if (worth <= most) continue;
     most = worth;

@@ -108,7 +108,7 @@ class Refinement {
 }  // namespace
 
 Assignment refine_within_bytes(const RequestMatrix& requests, const std::vector<Link>& links,
-                               std::int64_t limit, Assignment assignment) {
+                               std::int64_t limit, const Assignment& assignment) {
   Refinement refinement(requests, links, limit, assignment);
   for (int pass = 0; pass < max_passes && refinement.pass(); ++pass) continue;
   return refinement.result();

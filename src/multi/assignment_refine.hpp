@@ -16,7 +16,7 @@ namespace choir::multi {
 /// Moves a file to another rank, or exchanges two files, as long as that is worth more and no rank
 /// gets above the limit. `links` by rank, then file; every file with data has one owner.
 Assignment refine_within_bytes(const RequestMatrix& requests, const std::vector<Link>& links,
-                               std::int64_t limit, Assignment assignment);
+                               std::int64_t limit, const Assignment& assignment);
 
 /// What all pairs of the assignment are worth together.
 std::int64_t total_worth(const Assignment& assignment, const std::vector<Link>& links);

@@ -29,6 +29,7 @@ std::vector<int> aggregators_of_node(std::span<const PlanInput> members, int nod
                          : std::min(4, in.topology.cores_per_node());
   const int count = std::clamp(wanted, 1, std::min(size, in.seats_per_node));
   std::vector<int> order;
+  order.reserve(ranks.size());
   for (int i = 0; i < count; ++i)
     order.push_back(ranks[static_cast<std::size_t>(i * size / count)]);
   for (const int rank : ranks)
