@@ -43,7 +43,10 @@ Requests& requests() {
 
 extern "C" int query_request(void* state, MPI_Status* status) {
   const auto* pending = static_cast<const Pending*>(state);
-  set_status(status, pending->bytes);
+  {
+    const std::lock_guard lock(requests().mutex);  // another thread may have completed it
+    set_status(status, pending->bytes);
+  }
   status->MPI_SOURCE = MPI_UNDEFINED;
   status->MPI_TAG = MPI_UNDEFINED;
   return MPI_SUCCESS;

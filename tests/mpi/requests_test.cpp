@@ -111,8 +111,8 @@ bool appears(Checks& t, const Bytes& expected) {
 
 /// A freed request still does its work. Nothing in MPI tells when, so the file itself is watched.
 void request_free(Checks& t) {
+  Bytes buffer;  // outlives the file: closing waits for the call
   OpenFile fh(t, read_write);
-  Bytes buffer;
   MPI_Request request = start_write(t, fh, buffer, 0);
   t.expect_success(MPI_Request_free(&request), "MPI_Request_free");
   t.expect(request == MPI_REQUEST_NULL, "null after MPI_Request_free");
