@@ -10,7 +10,7 @@ completes() {  # completes EXPECTED WORD...: EXPECTED is among the completions o
   shift
   COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
   _choir
-  printf '%s\n' "${COMPREPLY[@]}" | grep -qxF -- "$expected" || fail "'$*' completes to: ${COMPREPLY[*]}"
+  grep -qxF -- "$expected" <<< "$(printf '%s\n' "${COMPREPLY[@]}")" || fail "'$*' completes to: ${COMPREPLY[*]}"
 }
 completes run choir r
 completes --strategy choir run --str

@@ -18,5 +18,5 @@ env "MPICC_$mpi=$mpicc" "$here/check-installed" "$prefix" "$libdir" "$version" "
 
 cmake -S "$root/examples/strategy_plugin" -B plugin -DCMAKE_PREFIX_PATH="$prefix" > log 2>&1 || fail "plug-in: $(cat log)"
 cmake --build plugin > log 2>&1 || fail "plug-in: $(cat log)"
-CHOIR_PLUGINS=$work/plugin/libleader.so "$prefix/bin/choir" info | grep -q '^  leader ' || fail 'the plug-in does not load'
+grep -q '^  leader ' <<< "$(CHOIR_PLUGINS=$work/plugin/libleader.so "$prefix/bin/choir" info)" || fail 'the plug-in does not load'
 echo 'installs'

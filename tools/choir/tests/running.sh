@@ -60,7 +60,7 @@ active
 echo 'int unused_by_choir;' > other.c && "$mpicc" -shared -fPIC -o libother.so other.c
 rm -f preload.*
 LD_PRELOAD=$PWD/libother.so under "$choir" run ./script sixth.data
-cat preload.* | grep -q "^$PWD/libother.so:.*libchoir_mpiio.so$" || fail "LD_PRELOAD became: $(cat preload.*)"
+grep -q "^$PWD/libother.so:.*libchoir_mpiio.so$" <<< "$(cat preload.*)" || fail "LD_PRELOAD became: $(cat preload.*)"
 
 # MPI_File_sync reaches the device, whoever wrote the bytes.
 printf '%s\n' '#define _GNU_SOURCE' '#include <dlfcn.h>' '#include <unistd.h>' 'int fsync(int fd) {' \
