@@ -73,14 +73,15 @@ static double compute(long transforms) {
   return now() - begin;
 }
 
-/* Transforms that take `seconds` on all ranks at once. */
+/* Transforms that take `seconds` on all ranks at once: by the fastest of some tries, since a busy
+ * moment would make the computing too short to hide anything behind. */
 static long sized_for(double seconds) {
   long transforms = 64;
-  double took = 0;
   check(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
-  for (took = slowest(compute(transforms)); took < 0.25; took = slowest(compute(transforms)))
-    transforms *= 2;
-  return (long)((double)transforms * seconds / took);
+  while (slowest(compute(transforms)) < 0.1) transforms *= 2;
+  double fastest = slowest(compute(transforms));
+  for (int i = 0; i < 6; ++i) fastest = fmin(fastest, slowest(compute(transforms)));
+  return (long)((double)transforms * seconds / fastest);
 }
 
 /* ---- files ---- */
