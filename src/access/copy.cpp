@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "access/streaming.hpp"
+
 namespace choir {
 namespace {
 
@@ -142,7 +144,9 @@ Common common_front(const Run& a, const Run& b) {
 }  // namespace
 
 void copy_blocks(char* to, std::int64_t to_stride, const char* from, std::int64_t from_stride,
-                 std::int64_t length, std::int64_t count) {
+                 std::int64_t length, std::int64_t count, Stores stores) {
+  if (stores == Stores::streaming && length >= least_streamed_bytes)
+    return stream_blocks(to, to_stride, from, from_stride, length, count);
   switch (count == 1 ? 0 : length) {
     case 1:
       return copy_fixed<1>(to, to_stride, from, from_stride, count);
@@ -168,7 +172,7 @@ void copy_blocks(char* to, std::int64_t to_stride, const char* from, std::int64_
 }
 
 void copy_window(Direction direction, const Access& access, std::int64_t begin, std::int64_t end,
-                 const Memory& memory, char* window) {
+                 const Memory& memory, char* window, Stores stores) {
   if (begin >= end) return;
   Feed file(access.file, begin, end);
   Feed mine(memory.layout, begin - access.begin, end - access.begin);
@@ -178,15 +182,16 @@ void copy_window(Direction direction, const Access& access, std::int64_t begin, 
     char* const in_memory = reinterpret_cast<char*>(mine.front().offset);
     if (direction == Direction::to_window)
       copy_blocks(in_window, common.a_stride, in_memory, common.b_stride, common.length,
-                  common.count);
+                  common.count, stores);
     else
       copy_blocks(in_memory, common.b_stride, in_window, common.a_stride, common.length,
-                  common.count);
+                  common.count, stores);
     const auto bytes = common.length * common.count;
     file.take(bytes);
     mine.take(bytes);
     left -= bytes;
   }
+  if (stores == Stores::streaming) finish_streaming();
 }
 
 void copy_packed(Direction direction, const Memory& memory, std::int64_t begin, std::int64_t end,

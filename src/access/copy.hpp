@@ -8,9 +8,13 @@
 
 namespace choir {
 
+/// How the target is written: `streaming` past the caches, for many bytes that are not needed again
+/// soon (see streaming.hpp).
+enum class Stores { cached, streaming };
+
 /// Copies `count` blocks of `length` bytes between two strided places.
 void copy_blocks(char* to, std::int64_t to_stride, const char* from, std::int64_t from_stride,
-                 std::int64_t length, std::int64_t count);
+                 std::int64_t length, std::int64_t count, Stores stores = Stores::cached);
 
 enum class Direction { to_window, from_window };
 
@@ -22,7 +26,7 @@ struct Memory {
 /// Copies stream bytes [begin, end) of `access` between `memory` (whose stream starts at
 /// access.begin) and a window, in which file offset x lives at window + x.
 void copy_window(Direction direction, const Access& access, std::int64_t begin, std::int64_t end,
-                 const Memory& memory, char* window);
+                 const Memory& memory, char* window, Stores stores = Stores::cached);
 
 /// Copies the memory's stream bytes [begin, end) to or from a packed buffer.
 void copy_packed(Direction direction, const Memory& memory, std::int64_t begin, std::int64_t end,

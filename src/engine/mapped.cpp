@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <mutex>
@@ -13,6 +14,27 @@ namespace {
 constexpr std::int64_t page = 4096;
 /// One poll copies at most this much, so that nonblocking calls stay pollable.
 constexpr std::int64_t chunk_bytes = std::int64_t{4} << 20;
+
+/// Calls in which a rank writes less than this find much of it in the cache of their core the next
+/// time.
+constexpr std::int64_t least_streamed_write = std::int64_t{64} << 10;
+
+/// This core's part of the last cache: a read buffer beyond it cannot be there when the read
+/// begins.
+std::int64_t cache_share() {
+  static const std::int64_t share = [] {
+    const auto bytes = sysconf(_SC_LEVEL3_CACHE_SIZE), cores = sysconf(_SC_NPROCESSORS_CONF);
+    return bytes > 0 && cores > 0 ? bytes / cores : std::int64_t{4} << 20;
+  }();
+  return share;
+}
+
+/// The pages of a file are written past the caches: nobody reads them soon. A read buffer that was
+/// just written is better left where it is: stores past the cache would have to push it out first.
+Stores stores_for(const Context& c) {
+  const auto least = c.operation == Operation::write ? least_streamed_write : cache_share();
+  return c.access.bytes() >= least ? Stores::streaming : Stores::cached;
+}
 
 /// The mapping this thread is copying through, and where to go on if it faults.
 thread_local sigjmp_buf on_fault;
@@ -54,7 +76,7 @@ bool copy_guarded(const Context& c, Extent part, const FileMapping::View& view) 
   const bool fine = sigsetjmp(on_fault, 0) == 0;
   if (fine)
     copy_window(c.operation == Operation::write ? Direction::to_window : Direction::from_window,
-                c.access, part.begin, part.end, c.memory, view.base);
+                c.access, part.begin, part.end, c.memory, view.base, stores_for(c));
   guarded_begin = nullptr;
   guarded_end = nullptr;
   return fine;

@@ -55,7 +55,7 @@ void fill(Field& field, const Places& places) {
 
 /// copy_window in both directions must do what the loop does, and nothing else.
 bool window_copies_agree(const Access& access, const TilePtr& memory_tile, std::int64_t begin,
-                         std::int64_t end) {
+                         std::int64_t end, Stores stores = Stores::cached) {
   const auto in_file = expand(access.file, begin, end);
   const auto in_memory = expand(Layout{memory_tile, 0}, begin - access.begin, end - access.begin);
   Field memory(in_memory), window(in_file);
@@ -64,7 +64,7 @@ bool window_copies_agree(const Access& access, const TilePtr& memory_tile, std::
   for (std::size_t i = 0; i < in_file.size(); ++i)
     expected_window.at(in_file[i]) = memory.at(in_memory[i]);
   copy_window(Direction::to_window, access, begin, end, {{memory_tile, memory.origin()}},
-              window.base());
+              window.base(), stores);
   if (!(window == expected_window)) return false;
 
   fill(window, in_file);
@@ -72,7 +72,7 @@ bool window_copies_agree(const Access& access, const TilePtr& memory_tile, std::
   for (std::size_t i = 0; i < in_file.size(); ++i)
     expected_memory.at(in_memory[i]) = window.at(in_file[i]);
   copy_window(Direction::from_window, access, begin, end, {{memory_tile, memory.origin()}},
-              window.base());
+              window.base(), stores);
   return memory == expected_memory;
 }
 
@@ -92,9 +92,13 @@ TEST(Copy, BlocksOfEverySizeAndStride) {
           fill(source, from);
           auto expected = target;
           for (std::size_t i = 0; i < to.size(); ++i) expected.at(to[i]) = source.at(from[i]);
-          copy_blocks(target.base(), to_stride, source.base(), from_stride, length, count);
-          ASSERT_TRUE(target == expected)
-              << length << " x " << count << ", " << to_stride << " from " << from_stride;
+          for (const auto stores : {Stores::cached, Stores::streaming}) {
+            auto copied = target;
+            copy_blocks(copied.base(), to_stride, source.base(), from_stride, length, count,
+                        stores);
+            ASSERT_TRUE(copied == expected)
+                << length << " x " << count << ", " << to_stride << " from " << from_stride;
+          }
         }
 }
 
@@ -105,8 +109,9 @@ TEST(Copy, WindowsOfEveryBlockSize) {
          {blocks_of(length, length + 5), blocks_of(length, -length - 2), blocks_of(length, 0),
           blocks_of(1, 3), blocks_of(7, 9), blocks_of(64, 100),
           blocks_of(2 * length, 2 * length + 1), contiguous_tile()})
-      ASSERT_TRUE(window_copies_agree(access, memory, access.begin, access.end))
-          << length << " against " << memory->runs()[0].length << " every " << memory->extent();
+      for (const auto stores : {Stores::cached, Stores::streaming})
+        ASSERT_TRUE(window_copies_agree(access, memory, access.begin, access.end, stores))
+            << length << " against " << memory->runs()[0].length << " every " << memory->extent();
   }
 }
 
