@@ -254,6 +254,30 @@ class Floor : public Contender {
   std::unique_ptr<char, Free> aligned_;
 };
 
+/// What memory allows: the same bytes per rank copied once within its own memory, no file at all.
+/// No strategy that copies on the page cache can be much faster.
+class MemoryCopy : public Contender {
+ public:
+  std::string open(const std::string&, Operation) override { return {}; }
+
+  std::string step(Operation operation, const Program& program, char* buffer) override {
+    const auto bytes = static_cast<std::size_t>(program.bytes());
+    if (other_.size() < bytes) other_.assign(bytes, 1);  // once, normally in a warm-up step
+    if (operation == Operation::write)
+      std::memcpy(other_.data(), buffer, bytes);
+    else
+      std::memcpy(buffer, other_.data(), bytes);
+    return {};
+  }
+
+  std::string close() override { return {}; }
+  std::string flush() override { return {}; }
+  bool same_bytes() const override { return false; }
+
+ private:
+  std::vector<char> other_;
+};
+
 /// ROMIO's names; other libraries ignore them.
 Hints direct_hints(bool direct) {
   if (!direct) return {};
@@ -274,15 +298,26 @@ std::string choir_library() {
 }
 
 const std::vector<std::string>& contender_names() {
-  static const std::vector<std::string> names{
-      "host",         "native",     "auto",       "individual",           "scheduled_individual",
-      "two_phase",    "disk_first", "core_first", "dynamic_segmentation", "static_segmentation",
-      "hierarchical", "mapped",     "floor"};
+  static const std::vector<std::string> names{"host",
+                                              "native",
+                                              "auto",
+                                              "individual",
+                                              "scheduled_individual",
+                                              "two_phase",
+                                              "disk_first",
+                                              "core_first",
+                                              "dynamic_segmentation",
+                                              "static_segmentation",
+                                              "hierarchical",
+                                              "mapped",
+                                              "floor",
+                                              "memory"};
   return names;
 }
 
 std::unique_ptr<Contender> make_contender(const std::string& name, const StepOptions& options) {
   if (name == "floor") return std::make_unique<Floor>(options);
+  if (name == "memory") return std::make_unique<MemoryCopy>();
   if (name == "host")
     return std::make_unique<MpiContender>(host_functions(), direct_hints(options.direct),
                                           options.sync);
@@ -294,7 +329,7 @@ std::unique_ptr<Contender> make_contender(const std::string& name, const StepOpt
     throw Unsuitable(
         "contender '" + name +
         "' needs choir's library, which is not preloaded (LD_PRELOAD=.../libchoir_mpiio.so); "
-        "without it there are host, native and floor");
+        "without it there are host, native, floor and memory");
   // Any other word is left to choir: strategies of the configuration file and plug-ins have names
   // of their own.
   return std::make_unique<MpiContender>(program_functions(), strategy_hints(name, options.direct),

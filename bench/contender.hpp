@@ -34,7 +34,7 @@ class Contender {
   /// What MPI_File_get_info says under this key (`choir_strategy`, `choir_reason`); empty where it
   /// says nothing.
   virtual std::string info(const char*) const { return {}; }
-  /// False for the floor, which does not put the bytes where the workload wants them.
+  /// False for the floor and for memory, which do not put the bytes where the workload wants them.
   virtual bool same_bytes() const { return true; }
 };
 
