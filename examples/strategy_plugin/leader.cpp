@@ -65,8 +65,7 @@ double estimate_leader(const PlanInput& in, const Situation&) {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) void choir_add_strategies(
-    choir::StrategyTable& table) {
+CHOIR_STRATEGIES(table) {
   table.add({"leader", "one rank per node, the one that asks most, serves a contiguous range",
              plan_leader, estimate_leader, false});
 }

@@ -286,7 +286,7 @@ TEST(Recipe, WordsMakeTheRowsOfTheTable) {
 std::string complaint(const std::function<void()>& act) {
   try {
     act();
-  } catch (const std::invalid_argument& e) {
+  } catch (const std::exception& e) {
     return e.what();
   }
   return "";
@@ -339,7 +339,19 @@ TEST(StrategyTable, TakesNewNamesAndRefusesKnownOnes) {
   EXPECT_EQ(table.rows()[static_cast<std::size_t>(*table.find("mine"))].summary, "even ranges");
   EXPECT_NE(complaint([&] { table.add(strategy_from("mine", "", recipe)); }).find("'mine'"),
             std::string::npos);
-  EXPECT_THROW(load_plugin(table, "no-such-plugin.so"), std::runtime_error);
+}
+
+TEST(Plugins, AddTheirStrategiesOrAreRefusedWithTheReason) {
+  StrategyTable table;
+  load_plugin(table, LEADER_PLUGIN);
+  EXPECT_TRUE(table.find("leader").has_value());
+  const auto refusal = [&](const char* path) {
+    return complaint([&] { load_plugin(table, path); });
+  };
+  EXPECT_NE(refusal("no-such-plugin.so").find("no-such-plugin.so"), std::string::npos);
+  EXPECT_NE(refusal("libm.so.6").find("is not a plug-in of choir"), std::string::npos);
+  EXPECT_NE(refusal(FOREIGN_PLUGIN).find("another version of choir"), std::string::npos);
+  EXPECT_FALSE(table.find("foreign").has_value());
 }
 
 TEST(StrategyTable, AScheduleIsOnlyWhereItWasAskedFor) {
