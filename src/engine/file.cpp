@@ -27,6 +27,12 @@ int seats_for(const Settings& settings, const Topology& topology) {
   return std::clamp(wanted, 1, most) + 1;
 }
 
+/// Settings that are left to the node, decided.
+Settings settled(Settings settings, const Topology& topology) {
+  if (settings.cycle_buffer_bytes == 0) settings.cycle_buffer_bytes = default_cycle_bytes(topology);
+  return settings;
+}
+
 std::int64_t capacity_for(const Settings& settings) {
   const auto bytes = settings.cycle_buffer == "scaling"
                          ? std::max(settings.cycle_buffer_bytes, settings.cycle_buffer_max_bytes)
@@ -123,7 +129,7 @@ int error_class_of(int errno_value) {
 File::File(std::shared_ptr<Neighbourhood> hood, FileFacts facts, Settings settings)
     : hood_(std::move(hood)),
       facts_(std::move(facts)),
-      settings_(std::move(settings)),
+      settings_(settled(std::move(settings), hood_->topology())),
       seats_(seats_for(settings_, hood_->topology())),
       room_(hood_->take_room(seats_, capacity_for(settings_))),
       turn_(hood_->next_turn()),
@@ -150,7 +156,7 @@ File::~File() {
 }
 
 void File::change_settings(const Settings& settings) {
-  settings_ = settings;
+  settings_ = settled(settings, hood_->topology());
   settings_.cycle_buffer_bytes =
       std::min(settings_.cycle_buffer_bytes, room_->arena->shape().capacity);
   settings_.cycle_buffer_max_bytes =

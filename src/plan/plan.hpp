@@ -37,16 +37,24 @@ struct Parameters {
   std::int64_t cycle_bytes = 4 << 20;  ///< one cycle buffer of an aggregator
   bool scaling = false;                ///< cycle buffers grow with the ranks they serve
   std::int64_t most_cycle_bytes = 4 << 20;
-  int group_size = 0;  ///< ranks in a segmentation group; 0: as many as a node has
-  int writers_per_group = 1;
-  int turn = 0;        ///< of the file: where a choice of few aggregators among many begins
-  int concurrent = 2;  ///< ranks in storage at a time, scheduled_individual
+  int group_size = 0;         ///< ranks in a segmentation group; 0: as many as a node has
+  int writers_per_group = 0;  ///< 0: one, as in the paper; on a single node by cores
+  int turn = 0;               ///< of the file: where a choice of few aggregators among many begins
+  int concurrent = 2;         ///< ranks in storage at a time, scheduled_individual
   double sieve_threshold = 0.5;  ///< sieve only where at least this part of a window is asked
   std::int64_t stripe_unit = 0;  ///< 0: not striped, or unknown
   int stripe_servers = 0;
 
   bool operator==(const Parameters&) const = default;
 };
+
+/// A cycle buffer where nobody set one: it should stay in an aggregator's cache, unless the ranks
+/// of the only node share cores. Each window then costs them a sleep and a wake-up, so that windows
+/// are better few and large.
+inline std::int64_t default_cycle_bytes(const Topology& topology) {
+  const bool crowded = topology.nodes() == 1 && topology.ranks() > topology.cores_per_node();
+  return std::int64_t{crowded ? 4 : 1} << 20;
+}
 
 /// Values already agreed by all ranks.
 struct PlanInput {

@@ -187,8 +187,11 @@ std::vector<std::vector<int>> groups_of(const Recipe& recipe, const PlanInput& i
 int writers_wanted(const Recipe& recipe, const PlanInput& in, const std::vector<int>& group) {
   const auto size = static_cast<int>(group.size());
   if (recipe.aggregators == Choice::every) return size;
-  if (recipe.aggregators == Choice::writers)
-    return std::clamp(in.parameters.writers_per_group, 1, size);
+  if (recipe.aggregators == Choice::writers) {
+    if (in.parameters.writers_per_group > 0) return std::min(in.parameters.writers_per_group, size);
+    // One writer keeps a link busy, but not the cores of a node that has no other.
+    if (in.topology.nodes() > 1) return 1;
+  }
   return default_per_node(in, size);
 }
 

@@ -69,6 +69,18 @@ Key size_key(const char* name, std::int64_t Settings::*field, std::int64_t low, 
           [=](const Settings& s) { return std::to_string(s.*field); }};
 }
 
+/// A size as above, or 0.
+Key optional_size_key(const char* name, std::int64_t Settings::*field, std::int64_t low,
+                      std::int64_t high, const char* accepted, const char* meaning) {
+  auto key = size_key(name, field, low, high, accepted, meaning);
+  key.set = [set = key.set, field](Settings& s, const std::string& v) {
+    if (v != "0") return set(s, v);
+    s.*field = 0;
+    return true;
+  };
+  return key;
+}
+
 Key fraction_key(const char* name, double Settings::*field, const char* accepted,
                  const char* meaning) {
   return {name, accepted, meaning,
@@ -115,15 +127,16 @@ std::vector<Key> make_keys() {
               "the same, of the whole job"),
       int_key("aggregators_per_server", &Settings::aggregators_per_server, 1, many,
               "a number from 1", "disk_first: ranks per data server"),
-      size_key("cycle_buffer_bytes", &Settings::cycle_buffer_bytes, 64, gib, "64 to 1G",
-               "one cycle buffer"),
+      optional_size_key("cycle_buffer_bytes", &Settings::cycle_buffer_bytes, 64, gib,
+                        "0 (by the node) or 64 to 1G", "one cycle buffer"),
       word_key("cycle_buffer", &Settings::cycle_buffer, "constant or scaling",
                "whether cycle buffers grow with the ranks they serve", {"constant", "scaling"}),
       size_key("cycle_buffer_max_bytes", &Settings::cycle_buffer_max_bytes, 4096, gib, "4K to 1G",
                "bound of a scaling cycle buffer"),
       int_key("group_size", &Settings::group_size, 0, many, "0 (as many as a node has) or a number",
               "ranks of a segmentation group"),
-      int_key("writers_per_group", &Settings::writers_per_group, 1, many, "a number from 1",
+      int_key("writers_per_group", &Settings::writers_per_group, 0, many,
+              "0 (one; on a single node by cores) or a number",
               "aggregators of a segmentation group"),
       int_key("concurrent", &Settings::concurrent, 1, many, "a number from 1",
               "scheduled_individual: ranks in storage at a time"),

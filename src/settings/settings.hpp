@@ -26,11 +26,11 @@ struct Settings {
   int aggregators_per_node = 0;
   int aggregators = 0;
   int aggregators_per_server = 1;
-  std::int64_t cycle_buffer_bytes = std::int64_t{1} << 20;
+  std::int64_t cycle_buffer_bytes = 0;
   std::string cycle_buffer = "constant";
   std::int64_t cycle_buffer_max_bytes = std::int64_t{16} << 20;
   int group_size = 0;
-  int writers_per_group = 1;
+  int writers_per_group = 0;
   int concurrent = 2;
   double sieve_threshold = 0.5;
   bool sieve_reads = true;

@@ -195,7 +195,7 @@ void run_scenario(Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  options.scenario.parameters.cycle_bytes = 1 << 20;  // the runtime's defaults
+  options.scenario.parameters.cycle_bytes = 0;  // the runtime's defaults
   options.scenario.parameters.most_cycle_bytes = 16 << 20;
   CLI::App app{"choir model: predicts strategies on an imaginary machine"};
   add_workload(app, options.scenario.workload);
