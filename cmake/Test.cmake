@@ -11,6 +11,12 @@ if(CHOIR_PURE_TESTS)
   find_package(GTest REQUIRED)
 endif()
 
+# Seconds until a test counts as hung; sanitizers slow some down twentyfold.
+set(CHOIR_TEST_TIMEOUT 240)
+if(CHOIR_SANITIZE)
+  set(CHOIR_TEST_TIMEOUT 1200)
+endif()
+
 function(choir_unit_test name)
   if(NOT CHOIR_PURE_TESTS)
     return()
@@ -20,7 +26,7 @@ function(choir_unit_test name)
   target_compile_options(${name} PRIVATE -O1 -Wno-error=maybe-uninitialized)
   target_link_libraries(${name} PRIVATE ${arg_LIBS} rapidcheck GTest::gtest GTest::gtest_main)
   add_test(NAME unit.${name} COMMAND ${name})
-  set_tests_properties(unit.${name} PROPERTIES LABELS "unit" TIMEOUT 240
+  set_tests_properties(unit.${name} PROPERTIES LABELS "unit" TIMEOUT ${CHOIR_TEST_TIMEOUT}
     ENVIRONMENT "RC_PARAMS=seed=${CHOIR_SEED} max_success=${CHOIR_PROPERTY_CASES}")
 endfunction()
 
@@ -30,7 +36,7 @@ set(CHOIR_PROPERTY_CASES 200 CACHE STRING "random cases per property")
 function(choir_mpi_test name)
   cmake_parse_arguments(arg "" "TIMEOUT" "RANKS;COMMAND;ENVIRONMENT;LABELS" ${ARGN})
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 240)
+    set(arg_TIMEOUT ${CHOIR_TEST_TIMEOUT})
   endif()
   foreach(ranks IN LISTS arg_RANKS)
     add_test(NAME mpi.${name}.${ranks}
