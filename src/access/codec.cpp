@@ -3,13 +3,7 @@
 namespace choir {
 namespace {
 
-void put(Bytes& out, std::uint64_t value) {
-  while (value >= 0x80) {
-    out.push_back(static_cast<unsigned char>(value | 0x80));
-    value >>= 7;
-  }
-  out.push_back(static_cast<unsigned char>(value));
-}
+void put(Bytes& out, std::uint64_t value) { encode_number(value, out); }
 
 std::uint64_t zigzag(std::int64_t value) {
   return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
@@ -51,6 +45,21 @@ bool end_of(const Run& run, std::int64_t& end) {
 }
 
 }  // namespace
+
+void encode_number(std::uint64_t value, Bytes& out) {
+  while (value >= 0x80) {
+    out.push_back(static_cast<unsigned char>(value | 0x80));
+    value >>= 7;
+  }
+  out.push_back(static_cast<unsigned char>(value));
+}
+
+DecodedNumber decode_number(const unsigned char* data, std::size_t size) {
+  Reader reader(data, size);
+  DecodedNumber number;
+  if (reader.take(number.value)) number.size = size - reader.left();
+  return number;
+}
 
 void encode(const Runs& runs, Bytes& out) {
   put(out, runs.size());

@@ -167,7 +167,7 @@ class RemoteLane final : public Task {
     next_.advance();
     const bool writing = c_.operation == Operation::write;
     const auto sent = writing ? flight.parcel.bytes : 0;  // of a read, the aggregator sends data
-    auto packet = begin_packet(flight.parcel.runs, sent, no_end_of_file, flight.slot);
+    auto packet = begin_packet(flight.parcel.runs, sent, flight.slot);
     c_.traffic.count_message(sent, packet_overhead(packet));
     if (writing)
       pack(flight.parcel, packet_data(packet));
@@ -186,9 +186,9 @@ class RemoteLane final : public Task {
     }
   }
 
-  /// A reply is a packet without a description, so its size is known.
+  /// A reply has no description, so its size is known.
   void expect_reply(Flight& flight) {
-    flight.reply = begin_packet({}, flight.parcel.bytes, no_end_of_file);
+    flight.reply = begin_reply(flight.parcel.bytes);
     check(PMPI_Irecv(flight.reply.data(), static_cast<int>(flight.reply.size()), MPI_BYTE, peer(),
                      c_.reply_tag_of(aggregator_, flight.slot), c_.room.comm.get(),
                      &flight.request));
@@ -200,10 +200,10 @@ class RemoteLane final : public Task {
     check(REAL(Test)(&flight.request, &arrived, MPI_STATUS_IGNORE));
     if (arrived == 0) return false;
     flight.waiting = false;
-    const auto end_of_file = packet_header(flight.reply).end_of_file;
+    const auto end_of_file = reply_end_of_file(flight.reply);
     const auto limit =
         end_of_file == no_end_of_file ? c_.access.end : c_.access.file.position_of(end_of_file);
-    char* data = packet_data(flight.reply);
+    char* data = reply_data(flight.reply);
     for (const auto& part : flight.parcel.parts) {
       const auto end = std::max(part.begin, std::min(part.end, limit));
       copy_packed(Direction::from_window, c_.memory, part.begin - c_.access.begin,

@@ -42,43 +42,58 @@ bool finished(MPI_Request& request) {
 
 }  // namespace
 
-std::vector<char> begin_packet(const Runs& runs, std::int64_t data_bytes, std::int64_t end_of_file,
+std::vector<char> begin_packet(const Runs& runs, std::int64_t data_bytes,
                                std::int64_t answer_slot) {
   Bytes description;
   encode(runs, description);
-  const PacketHeader header{static_cast<std::int64_t>(description.size()), end_of_file,
-                            answer_slot};
-  std::vector<char> packet(sizeof header + description.size() +
+  Bytes header;
+  encode_number(description.size() << 1 | static_cast<std::uint64_t>(answer_slot & 1), header);
+  std::vector<char> packet(header.size() + description.size() +
                            static_cast<std::size_t>(data_bytes));
-  std::memcpy(packet.data(), &header, sizeof header);
-  std::memcpy(packet.data() + sizeof header, description.data(), description.size());
+  std::memcpy(packet.data(), header.data(), header.size());
+  std::memcpy(packet.data() + header.size(), description.data(), description.size());
   return packet;
 }
 
 PacketHeader packet_header(const std::vector<char>& packet) {
-  PacketHeader header;
-  if (packet.size() >= sizeof header) std::memcpy(&header, packet.data(), sizeof header);
-  return header;
+  const auto number =
+      decode_number(reinterpret_cast<const unsigned char*>(packet.data()), packet.size());
+  return {number.size, static_cast<std::size_t>(number.value >> 1),
+          static_cast<std::int64_t>(number.value & 1)};
 }
 
 std::int64_t packet_overhead(const std::vector<char>& packet) {
-  return static_cast<std::int64_t>(sizeof(PacketHeader)) + packet_header(packet).description;
+  const auto header = packet_header(packet);
+  return static_cast<std::int64_t>(header.size + header.description);
 }
 
 char* packet_data(std::vector<char>& packet) { return packet.data() + packet_overhead(packet); }
 
 std::optional<Runs> packet_runs(const std::vector<char>& packet) {
   const auto header = packet_header(packet);
-  if (packet.size() < sizeof header + static_cast<std::size_t>(header.description))
-    return std::nullopt;
-  return decode(reinterpret_cast<const unsigned char*>(packet.data()) + sizeof header,
-                static_cast<std::size_t>(header.description));
+  if (header.size == 0 || packet.size() - header.size < header.description) return std::nullopt;
+  return decode(reinterpret_cast<const unsigned char*>(packet.data()) + header.size,
+                header.description);
 }
 
 std::int64_t total_bytes(const Runs& runs) {
   std::int64_t bytes = 0;
   for (const auto& run : runs) bytes += run.bytes();
   return bytes;
+}
+
+std::vector<char> begin_reply(std::int64_t data_bytes) {
+  return std::vector<char>(static_cast<std::size_t>(reply_overhead + data_bytes));
+}
+
+std::int64_t reply_end_of_file(const std::vector<char>& reply) {
+  std::int64_t end_of_file = 0;
+  std::memcpy(&end_of_file, reply.data(), sizeof end_of_file);
+  return end_of_file;
+}
+
+void set_reply_end_of_file(std::vector<char>& reply, std::int64_t end_of_file) {
+  std::memcpy(reply.data(), &end_of_file, sizeof end_of_file);
 }
 
 void Outgoing::send(std::vector<char> bytes, int to, int tag, MPI_Comm comm) {

@@ -1,7 +1,9 @@
 // packet.hpp: what travels between ranks that share no memory: which bytes, and the bytes.
 //
-// A packet is {size of the description, end of file, slot of the answer}, the description (runs in
-// window or file coordinates, encoded), and the packed data.
+// A packet is a number (size of the description, slot of the answer), the description (runs in
+// window or file coordinates, encoded), and the packed data. A reply is the end of file and the
+// data: whoever gets it has said which bytes they are. No more than that, because a regular pattern
+// sends many packets whose description is a few bytes.
 #pragma once
 
 #include <mpi.h>
@@ -14,13 +16,13 @@
 namespace choir {
 
 struct PacketHeader {
-  std::int64_t description = 0;
-  std::int64_t end_of_file = 0;
+  std::size_t size = 0;  ///< its own, in the packet; 0: the packet is damaged
+  std::size_t description = 0;
   std::int64_t answer_slot = 0;  ///< which of its two outstanding requests a reader wants answered
 };
 
 /// Begins a packet with a description; data are appended behind it.
-std::vector<char> begin_packet(const Runs& runs, std::int64_t data_bytes, std::int64_t end_of_file,
+std::vector<char> begin_packet(const Runs& runs, std::int64_t data_bytes,
                                std::int64_t answer_slot = 0);
 char* packet_data(std::vector<char>& packet);
 PacketHeader packet_header(const std::vector<char>& packet);
@@ -29,6 +31,14 @@ std::int64_t packet_overhead(const std::vector<char>& packet);
 /// Nothing if the packet is damaged.
 std::optional<Runs> packet_runs(const std::vector<char>& packet);
 std::int64_t total_bytes(const Runs& runs);
+
+/// What a reply carries besides its data.
+inline constexpr std::int64_t reply_overhead = sizeof(std::int64_t);
+/// A reply of so many bytes, to be filled or to be received into.
+std::vector<char> begin_reply(std::int64_t data_bytes);
+inline char* reply_data(std::vector<char>& reply) { return reply.data() + reply_overhead; }
+std::int64_t reply_end_of_file(const std::vector<char>& reply);
+void set_reply_end_of_file(std::vector<char>& reply, std::int64_t end_of_file);
 
 /// A message on its way out; its bytes live here until it has left.
 class Outgoing {

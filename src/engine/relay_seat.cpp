@@ -13,16 +13,16 @@ void RelaySeat::start_move(Buffer& buffer, Coverage& coverage) {
   const auto bytes = total_bytes(move.runs);
   if (!writing() && bytes > 0) expect_reply(buffer, move, bytes);
   const auto sent = writing() ? bytes : 0;  // of a read, the aggregator sends and counts the data
-  auto packet = begin_packet(move.runs, sent, no_end_of_file, buffer.index);
+  auto packet = begin_packet(move.runs, sent, buffer.index);
   if (writing()) copy_runs(Direction::from_window, move.runs, packet_data(packet), data(buffer));
   c_.traffic.count_message(sent, packet_overhead(packet));
   move.out.send(std::move(packet), c_.plan.aggregators[buffer.aggregator].rank,
                 c_.contribution_tag_of(buffer.aggregator), c_.room.comm.get());
 }
 
-/// A reply is a packet without a description, so its size is known.
+/// A reply has no description, so its size is known.
 void RelaySeat::expect_reply(const Buffer& buffer, Move& move, std::int64_t bytes) {
-  move.reply = begin_packet({}, bytes, no_end_of_file);
+  move.reply = begin_reply(bytes);
   check(PMPI_Irecv(move.reply.data(), static_cast<int>(move.reply.size()), MPI_BYTE,
                    c_.plan.aggregators[buffer.aggregator].rank,
                    c_.reply_tag_of(buffer.aggregator, buffer.index), c_.room.comm.get(),
@@ -38,9 +38,8 @@ bool RelaySeat::poll_move(Buffer& buffer) {
     check(REAL(Test)(&move.request, &arrived, MPI_STATUS_IGNORE));
     if (arrived == 0) return false;
     move.waiting = false;
-    copy_runs(Direction::to_window, move.runs, packet_data(move.reply), data(buffer));
-    control(buffer).end_of_file.store(packet_header(move.reply).end_of_file,
-                                      std::memory_order_relaxed);
+    copy_runs(Direction::to_window, move.runs, reply_data(move.reply), data(buffer));
+    control(buffer).end_of_file.store(reply_end_of_file(move.reply), std::memory_order_relaxed);
   }
   return !move.out.busy();
 }

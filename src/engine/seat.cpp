@@ -190,12 +190,12 @@ bool Seat::serve(Buffer& buffer) {
 void Seat::reply(Buffer& buffer, const Buffer::Request& request) {
   const auto bytes = total_bytes(request.runs);
   if (bytes == 0) return;
-  auto packet =
-      begin_packet({}, bytes, control(buffer).end_of_file.load(std::memory_order_relaxed));
-  copy_runs(Direction::from_window, request.runs, packet_data(packet), data(buffer));
-  c_.traffic.count_message(bytes, packet_overhead(packet));
+  auto answer = begin_reply(bytes);
+  set_reply_end_of_file(answer, control(buffer).end_of_file.load(std::memory_order_relaxed));
+  copy_runs(Direction::from_window, request.runs, reply_data(answer), data(buffer));
+  c_.traffic.count_message(bytes, reply_overhead);
   buffer.replies.push_back(std::make_unique<Outgoing>());
-  buffer.replies.back()->send(std::move(packet), request.rank,
+  buffer.replies.back()->send(std::move(answer), request.rank,
                               c_.reply_tag_of(buffer.aggregator, request.slot), c_.room.comm.get());
 }
 

@@ -195,14 +195,14 @@ class RemoteSlotLane final : public Task {
     const auto portion = portion_from(c_.access, next_, shape_);
     const bool writing = c_.operation == Operation::write;
     const auto bytes = portion.end - next_;
-    auto packet = begin_packet(portion.runs, writing ? bytes : 0, no_end_of_file);
+    auto packet = begin_packet(portion.runs, writing ? bytes : 0);
     c_.traffic.count_message(writing ? bytes : 0, packet_overhead(packet));
     if (writing) {
       copy_packed(Direction::to_window, c_.memory, next_ - c_.access.begin,
                   portion.end - c_.access.begin, packet_data(packet));
     } else {
       asked_ = {next_, portion.end};
-      reply_ = begin_packet({}, bytes, no_end_of_file);
+      reply_ = begin_reply(bytes);
       check(PMPI_Irecv(reply_.data(), static_cast<int>(reply_.size()), MPI_BYTE, peer(),
                        reply_tag(writer_, 0), c_.room.comm.get(), &request_));
       waiting_ = true;
@@ -216,12 +216,12 @@ class RemoteSlotLane final : public Task {
     check(REAL(Test)(&request_, &arrived, MPI_STATUS_IGNORE));
     if (arrived == 0) return false;
     waiting_ = false;
-    const auto end_of_file = packet_header(reply_).end_of_file;
+    const auto end_of_file = reply_end_of_file(reply_);
     auto part = asked_;
     if (end_of_file != no_end_of_file)
       part.end = std::max(part.begin, std::min(part.end, c_.access.file.position_of(end_of_file)));
     copy_packed(Direction::from_window, c_.memory, part.begin - c_.access.begin,
-                part.end - c_.access.begin, packet_data(reply_));
+                part.end - c_.access.begin, reply_data(reply_));
     return true;
   }
 
@@ -330,8 +330,8 @@ class SlotSeat final : public Task {
     auto runs = packet_runs(member.message->bytes());
     char* data = packet_data(member.message->bytes());
     if (c_.operation == Operation::read && runs) {
-      member.reply = begin_packet({}, total_bytes(*runs), no_end_of_file);
-      data = packet_data(member.reply);
+      member.reply = begin_reply(total_bytes(*runs));
+      data = reply_data(member.reply);
     }
     accept(member, std::move(runs), data);
     return true;
@@ -428,10 +428,8 @@ class SlotSeat final : public Task {
   }
 
   void answer(Member& member) {
-    PacketHeader changed = packet_header(member.reply);
-    changed.end_of_file = job_.end_of_file;
-    std::memcpy(member.reply.data(), &changed, sizeof changed);
-    c_.traffic.count_message(total_bytes(member.runs), packet_overhead(member.reply));
+    set_reply_end_of_file(member.reply, job_.end_of_file);
+    c_.traffic.count_message(total_bytes(member.runs), reply_overhead);
     replies_.push_back(std::make_unique<Outgoing>());
     replies_.back()->send(std::move(member.reply), member.rank, reply_tag(writer_, 0),
                           c_.room.comm.get());

@@ -2,13 +2,20 @@
 // the engine sends besides data (engine/packet.hpp, engine/arena.hpp).
 #pragma once
 
+#include "access/codec.hpp"
 #include "model/traffic.hpp"
 
 namespace choir::model {
 
-inline constexpr std::int64_t header_bytes = 24;
-inline constexpr std::int64_t empty_description = 1;
-inline constexpr std::int64_t reply_overhead = header_bytes + empty_description;
+/// Runs as they travel, encoded, behind the number that says how long they are.
+inline std::int64_t described_bytes(const Runs& runs) {
+  Bytes out;
+  encode(runs, out);
+  const auto description = out.size();
+  encode_number(description << 1, out);
+  return static_cast<std::int64_t>(out.size());
+}
+inline constexpr std::int64_t reply_overhead = 8;
 inline constexpr std::int64_t ballot_bytes = 64;
 inline constexpr std::int64_t opening_bytes = 40;
 inline constexpr std::int64_t closing_bytes = 24;

@@ -36,7 +36,7 @@ class SlotCounter {
       }
       t_.bytes_between_nodes += mine.bytes();
       t_.messages_between_nodes += sent.count * (c_.writing ? 1 : 2);
-      t_.metadata_bytes += sent.description + sent.count * header_bytes;
+      t_.metadata_bytes += sent.description;
       if (!c_.writing) {
         t_.empty_messages += sent.count;
         t_.metadata_bytes += sent.count * reply_overhead;
@@ -73,9 +73,7 @@ class SlotCounter {
     for (auto next = mine.begin; next < mine.end;) {
       Runs runs;
       next = slot_portion(mine, next, shape, runs);
-      Bytes out;
-      encode(runs, out);
-      all.description += static_cast<std::int64_t>(out.size());
+      all.description += described_bytes(runs);
       ++all.count;
     }
     return all;

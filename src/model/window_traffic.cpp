@@ -310,9 +310,7 @@ class WindowCounter {
     if (asked_ == 0) return;
     std::int64_t described = 0, bytes = 0;
     const auto one = [&](const Runs& runs) {
-      Bytes out;
-      encode(runs, out);
-      bytes += header_bytes + static_cast<std::int64_t>(out.size());
+      bytes += described_bytes(runs);
       ++described;
     };
     if (relays_)

@@ -320,6 +320,19 @@ TEST(Codec, RefusesWhatNoEncoderWrites) {
   EXPECT_TRUE(refused({1, 0, 3, 2, 0})) << "no blocks";
 }
 
+TEST(Codec, ANumberComesBackWithItsSize) {
+  for (const std::uint64_t value : {0ULL, 127ULL, 128ULL, 16383ULL, 16384ULL, ~0ULL}) {
+    Bytes bytes;
+    encode_number(value, bytes);
+    const auto size = bytes.size();
+    bytes.push_back(0x55);
+    const auto found = decode_number(bytes.data(), bytes.size());
+    EXPECT_EQ(found.value, value);
+    EXPECT_EQ(found.size, size);
+    EXPECT_EQ(decode_number(bytes.data(), size - 1).size, 0U) << "cut short";
+  }
+}
+
 TEST(Codec, ARegularPatternTakesAFewBytes) {
   Bytes bytes;
   encode({{1 << 20, 8, 64, 10'000'000}}, bytes);
