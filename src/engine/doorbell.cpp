@@ -9,22 +9,38 @@
 
 namespace choir {
 
+void full_barrier() {
+#ifdef __SANITIZE_THREAD__  // knows no fences
+  static std::atomic<int> anything{0};
+  anything.fetch_add(1, std::memory_order_seq_cst);
+#else
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+}
+
 void ring(Bell& bell) {
-  bell.rung.fetch_add(1, std::memory_order_seq_cst);
+  full_barrier();
   if (bell.sleepers.load(std::memory_order_seq_cst) == 0) return;
+  bell.rung.fetch_add(1, std::memory_order_seq_cst);
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&bell.rung), FUTEX_WAKE, INT_MAX, nullptr,
           nullptr, 0);
 }
 
-void sleep_on(Bell& bell, std::uint32_t seen, double at_most_seconds) {
+Nap::Nap(Bell& bell) : bell_(bell) {
+  bell_.sleepers.fetch_add(1, std::memory_order_seq_cst);
+  seen_ = bell_.rung.load(std::memory_order_seq_cst);
+  full_barrier();
+}
+
+Nap::~Nap() { bell_.sleepers.fetch_sub(1, std::memory_order_seq_cst); }
+
+void Nap::sleep(double at_most_seconds) {
   const auto whole = static_cast<time_t>(at_most_seconds);
   const timespec limit{whole,
                        static_cast<long>((at_most_seconds - static_cast<double>(whole)) * 1e9)};
-  bell.sleepers.fetch_add(1, std::memory_order_seq_cst);
-  if (bell.rung.load(std::memory_order_seq_cst) == seen)
-    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&bell.rung), FUTEX_WAIT, seen, &limit,
-            nullptr, 0);
-  bell.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+  if (bell_.rung.load(std::memory_order_seq_cst) != seen_) return;
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&bell_.rung), FUTEX_WAIT, seen_, &limit,
+          nullptr, 0);
 }
 
 }  // namespace choir

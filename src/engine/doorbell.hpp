@@ -1,9 +1,10 @@
-// doorbell.hpp: waiting for a neighbour without burning the core it needs.
+// doorbell.hpp: waiting without burning a core the neighbours need.
 //
-// Every rank of a node has a bell in shared memory. Whoever changes something a rank may be waiting
-// for rings its bell; a waiter looks a while, then sleeps in the kernel until the bell rings.
-// Nothing is lost between looking and sleeping: the bell's number is read before looking, and
-// sleeping ends at once if it has changed.
+// Every rank of a node has a bell in shared memory. Whoever changes something another rank may be
+// waiting for rings its bell; a waiter looks a while, then sleeps in the kernel until the bell
+// rings. Nearly always nobody sleeps, and then ringing writes nothing: the line of the bell stays
+// where it is. So a waiter announces itself first (Nap) and then looks once more: either it sees
+// what was done before, or the ringer sees that somebody sleeps.
 #pragma once
 
 #include <atomic>
@@ -18,7 +19,22 @@ struct alignas(64) Bell {
 
 void ring(Bell& bell);
 
-/// Sleeps until the bell's number differs from `seen` or the time is over.
-void sleep_on(Bell& bell, std::uint32_t seen, double at_most_seconds);
+/// What was stored before is visible to others before anything after it is read.
+void full_barrier();
+
+/// A waiter that is about to sleep. Between making it and sleep() the waiter must look once more.
+class Nap {
+ public:
+  explicit Nap(Bell& bell);
+  ~Nap();
+  Nap(const Nap&) = delete;
+  Nap& operator=(const Nap&) = delete;
+  /// Until the bell rings, or has rung since the nap was announced, or the time is over.
+  void sleep(double at_most_seconds);
+
+ private:
+  Bell& bell_;
+  std::uint32_t seen_;
+};
 
 }  // namespace choir

@@ -162,7 +162,6 @@ void Progress::wait(const std::function<bool()>& done, File* file) {
   const bool crowded = file->hood().crowded();
   int looks = 0;
   while (true) {
-    const auto seen = bell.rung.load(std::memory_order_seq_cst);
     if (done()) return;
     // The call waited for first; other files that have nobody else are looked at less often.
     if (file->poll() || (looks % 16 == 15 && poll_unserved())) {
@@ -178,8 +177,10 @@ void Progress::wait(const std::function<bool()>& done, File* file) {
       continue;
     }
     attend_to_messages(*file);
+    Nap nap(bell);
+    if (done() || file->poll()) continue;
     const bool alone = !needs_mpi(*file) && !program_needed();
-    sleep_on(bell, seen, alone ? long_sleep_s : short_sleep_s);
+    nap.sleep(alone ? long_sleep_s : short_sleep_s);
   }
 }
 
@@ -259,17 +260,23 @@ void Progress::run() {
       s.pinned.push_back(first);  // while we listen to its bell
     }
     Bell& bell = own_bell(*first);
-    const auto seen = bell.rung.load(std::memory_order_seq_cst);
-    bool advanced = false;
-    try {
-      advanced = poll_files(State::waits_for_thread);
-    } catch (...) {
-      // The call is as it was; whoever waits for it meets the same error, where it can be reported.
+    const auto advance = [this] {
+      try {
+        return poll_files(State::waits_for_thread);
+      } catch (...) {
+        // The call is as it was; whoever waits for it meets the same error, where it can be
+        // reported.
+        return false;
+      }
+    };
+    bool advanced = advance();
+    if (!advanced) {
+      Nap nap(bell);
+      advanced = advance();
+      if (!advanced)
+        nap.sleep(needs_mpi(*first) || files > 1 ? thread_short_sleep_s : thread_sleep_s);
     }
-    if (advanced)
-      ring(bell);  // the program may be asleep on it
-    else
-      sleep_on(bell, seen, needs_mpi(*first) || files > 1 ? thread_short_sleep_s : thread_sleep_s);
+    if (advanced) ring(bell);  // the program may be asleep on it
     const std::lock_guard lock(s.mutex);
     s.unpin(first);
   }

@@ -15,18 +15,29 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 TEST(Doorbell, ABellThatHasRungDoesNotLetSleep) {
   Bell bell;
-  const auto seen = bell.rung.load();
-  ring(bell);
   const auto start = std::chrono::steady_clock::now();
-  sleep_on(bell, seen, 30);
+  {
+    Nap nap(bell);
+    ring(bell);
+    nap.sleep(30);
+  }
   EXPECT_LT(seconds_since(start), 10);
   EXPECT_EQ(bell.sleepers.load(), 0U);
+}
+
+TEST(Doorbell, ABellNobodyListensToIsNotTouched) {
+  Bell bell;
+  ring(bell);
+  EXPECT_EQ(bell.rung.load(), 0U);
+  const Nap nap(bell);
+  ring(bell);
+  EXPECT_EQ(bell.rung.load(), 1U);
 }
 
 TEST(Doorbell, NobodyRingsAndTheTimeIsOver) {
   Bell bell;
   const auto start = std::chrono::steady_clock::now();
-  sleep_on(bell, bell.rung.load(), 0.02);
+  { Nap(bell).sleep(0.02); }
   EXPECT_GE(seconds_since(start), 0.015);
   EXPECT_EQ(bell.sleepers.load(), 0U);
 }
@@ -38,8 +49,9 @@ TEST(Doorbell, TwoThreadsTakeTurnsWithoutLosingARing) {
   // Every wait is bounded far above what a wake-up takes: a lost ring would cost thirty seconds.
   const auto play = [&](int parity, Bell& mine, Bell& theirs) {
     for (int i = parity; i < 2 * turns; i += 2) {
-      for (auto seen = mine.rung.load(); turn.load() != i; seen = mine.rung.load()) {
-        if (turn.load() != i) sleep_on(mine, seen, 30);
+      while (turn.load() != i) {
+        Nap nap(mine);
+        if (turn.load() != i) nap.sleep(30);
       }
       turn.store(i + 1);
       ring(theirs);
