@@ -53,6 +53,7 @@ TilePtr contiguous_tile() {
 }
 
 std::int64_t Layout::offset_of(std::int64_t position) const {
+  if (tile->is_contiguous()) return origin + tile->span().begin + position;
   const auto number = position / tile->bytes();
   const auto rest = position % tile->bytes();
   const auto i = tile->run_at(rest);

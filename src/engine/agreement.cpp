@@ -48,22 +48,43 @@ Opening::Opening(Neighbourhood& hood, Room& room, const Ballot& mine, const Vote
       number_(room.calls++),
       parity_(static_cast<int>(number_ % 2)) {
   room.arena->ballots(parity_)[hood.rank()] = mine;
-  room.arena->vote(parity_, hood.local()) = vote;
-  arrive(hood, room, room.arena->board().opened, number_);
+  auto& slot = room.arena->vote(parity_, hood.local());
+  static_cast<VoteContent&>(slot) = vote;  // what others look at meanwhile is left alone
+  arrive_by_vote(slot);
 }
 
-bool Opening::all_arrived() const { return complete(hood_, room_.arena->board().opened, number_); }
+/// Of two that arrive last at the same time, at least one sees everybody here.
+void Opening::arrive_by_vote(Vote& slot) {
+  // The meetings of joint calls have a counter, which has to know of ours too.
+  if (hood_.is_leader())
+    room_.arena->board().opened.fetch_add(static_cast<std::uint64_t>(hood_.local_ranks()),
+                                          std::memory_order_acq_rel);
+  slot.arrival().store(number_ + 1, std::memory_order_release);
+  full_barrier();
+  if (!all_arrived()) return;
+  if (hood_.one_node())
+    ring_all(hood_, room_);
+  else if (!hood_.is_leader())
+    ring(room_.arena->bell(0));
+}
+
+bool Opening::all_arrived() {
+  while (arrived_ < hood_.local_ranks() &&
+         room_.arena->vote(parity_, arrived_).arrival().load(std::memory_order_acquire) ==
+             number_ + 1)
+    ++arrived_;
+  return arrived_ == hood_.local_ranks();
+}
 
 Opening::Common Opening::local_common() const {
   Common common{highest, highest, highest, highest, 0};
-  const auto* ballots = room_.arena->ballots(parity_);
-  for (const int rank : hood_.node_ranks()) {
-    const auto& vote = room_.arena->vote(parity_, hood_.local_of(rank));
+  for (int local = 0; local < hood_.local_ranks(); ++local) {
+    const auto& vote = room_.arena->vote(parity_, local);
     const auto key = static_cast<std::int64_t>(vote.plan_key >> 1);
     common.low_key = std::min(common.low_key, key);
     common.low_negated_key = std::min(common.low_negated_key, -key);
     common.negated_error = std::min<std::int64_t>(common.negated_error, -vote.error);
-    if (ballots[rank].bytes == 0) continue;  // fits any shift
+    if (!vote.asks) continue;  // fits any shift
     common.low_shift = std::min(common.low_shift, vote.shift);
     common.low_negated_shift = std::min(common.low_negated_shift, -vote.shift);
   }
@@ -85,9 +106,9 @@ void Opening::conclude_early() {
   for (int local = 1; local < hood_.local_ranks(); ++local)
     if (room_.arena->vote(parity_, local).ran_ahead != strategy) all_ran_ahead_ = false;
   if (!all_ran_ahead_) return;
-  early_verdict_ = room_.arena->early_outcome(parity_, 0);
+  early_verdict_ = room_.arena->vote(parity_, 0).early();
   for (int local = 1; local < hood_.local_ranks(); ++local)
-    early_verdict_.add(room_.arena->early_outcome(parity_, local));
+    early_verdict_.add(room_.arena->vote(parity_, local).early());
 }
 
 void Opening::start_reduction() {

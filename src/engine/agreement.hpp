@@ -18,6 +18,8 @@ class Opening {
   Opening(Neighbourhood& hood, Room& room, const Ballot& mine, const Vote& vote);
   /// Advances; true once the ballots of all ranks are known.
   bool poll();
+  bool done() const { return phase_ == Phase::done; }
+  std::uint64_t number() const { return number_; }
   /// In rank order. Valid until the call closes. Not filled if known() is true and there are
   /// several nodes.
   std::span<const Ballot> ballots() const {
@@ -43,7 +45,8 @@ class Opening {
   };
   enum class Phase { gathering, reducing, exchanging, waiting, done };
 
-  bool all_arrived() const;
+  void arrive_by_vote(Vote& slot);
+  bool all_arrived();
   Common local_common() const;
   void conclude(const Common& common);
   void conclude_early();
@@ -57,6 +60,7 @@ class Opening {
   int ranks_;
   std::uint64_t number_;
   int parity_;
+  int arrived_ = 0;  ///< ranks of the node that are here, as far as was looked
   Phase phase_ = Phase::gathering;
   bool known_ = false;
   bool all_ran_ahead_ = false;

@@ -53,7 +53,7 @@ void Arena::lay_out() {
   bells_ = place(static_cast<std::int64_t>(sizeof(Bell)) * shape_.local_ranks);
   ballots_ = place(2 * static_cast<std::int64_t>(sizeof(Ballot)) * shape_.ranks);
   votes_ = place(2 * static_cast<std::int64_t>(sizeof(Vote)) * shape_.local_ranks);
-  outcomes_ = place(4 * static_cast<std::int64_t>(sizeof(Outcome)) * shape_.local_ranks);
+  outcomes_ = place(2 * static_cast<std::int64_t>(sizeof(Outcome)) * shape_.local_ranks);
   tokens_ = place(64 * static_cast<std::int64_t>(shape_.local_ranks));
   controls_ = place(2 * static_cast<std::int64_t>(sizeof(SeatBuffer)) * shape_.seats);
   shape_.capacity = rounded(shape_.capacity);

@@ -34,14 +34,6 @@ struct alignas(64) Ballot {
 };
 static_assert(sizeof(Ballot) == 64);
 
-/// What a rank brings to the opening besides; it stays on its node.
-struct alignas(64) Vote {
-  std::uint64_t plan_key = 0;   ///< the cached plan the rank thinks fits; 0: none
-  std::int64_t shift = 0;       ///< how far that plan must move
-  std::uint16_t ran_ahead = 0;  ///< 1 + the strategy by which the rank has moved its bytes already
-  std::int32_t error = 0;       ///< an MPI error class
-};
-
 /// What a rank brings to the closing of a call.
 struct alignas(64) Outcome {
   std::int32_t error = 0;  ///< an MPI error class
@@ -56,6 +48,35 @@ struct alignas(64) Outcome {
     elapsed_ns = std::max(elapsed_ns, other.elapsed_ns);
   }
 };
+
+/// What a rank brings to the opening besides; it stays on its node.
+struct VoteContent {
+  std::uint64_t plan_key = 0;   ///< the cached plan the rank thinks fits; 0: none
+  std::int64_t shift = 0;       ///< how far that plan must move
+  std::int32_t error = 0;       ///< an MPI error class
+  bool asks = false;            ///< for any byte at all
+  std::uint16_t ran_ahead = 0;  ///< 1 + the strategy by which the rank has moved its bytes already
+  // How that went.
+  std::int32_t early_error = 0;
+  std::int64_t early_end_of_file = 0;
+  std::int64_t early_elapsed_ns = 0;
+
+  Outcome early() const { return {early_error, 0, early_end_of_file, early_elapsed_ns}; }
+  void set_early(const Outcome& outcome) {
+    early_error = outcome.error;
+    early_end_of_file = outcome.end_of_file;
+    early_elapsed_ns = outcome.elapsed_ns;
+  }
+};
+
+/// All that a repeated call has to hear of a neighbour, in one cache line.
+struct alignas(64) Vote : VoteContent {
+  /// 1 + the number of the meeting this is the vote of, written last. The others look at it until
+  /// it changes, and the vote has come with it.
+  std::uint64_t arrived = 0;
+  std::atomic_ref<std::uint64_t> arrival() { return std::atomic_ref(arrived); }
+};
+static_assert(sizeof(Vote) == 64);
 
 /// One of the two cycle buffers of a seat. Its owner opens it for a window; the others place or
 /// take bytes.
@@ -106,11 +127,6 @@ class Arena {
   }
   Outcome& outcome(int parity, int local) {
     return at<Outcome>(outcomes_)[static_cast<std::int64_t>(parity) * shape_.local_ranks + local];
-  }
-  /// How it went for a rank that ran ahead of the opening of an even or odd call.
-  Outcome& early_outcome(int parity, int local) {
-    return at<Outcome>(
-        outcomes_)[static_cast<std::int64_t>(2 + parity) * shape_.local_ranks + local];
   }
   /// Token words of scheduled_individual: the number of the last call in which a rank was in
   /// storage.

@@ -22,7 +22,6 @@ constexpr std::int64_t page = 4096;
 /// Most bytes a rank moves before it knows that the others ask as before: if they do not, it moves
 /// them again.
 constexpr std::int64_t most_bytes_ahead = std::int64_t{16} << 20;
-constexpr int most_vain_runs_ahead = 2;
 
 double seconds(std::int64_t from_ns, std::int64_t to_ns) {
   return static_cast<double>(to_ns - from_ns) * 1e-9;
@@ -69,6 +68,19 @@ bool keeps_alignment(std::int64_t shift, const Parameters& parameters) {
 
 Call::Call(File& file, CallRequest request, std::shared_ptr<JointCall> joint)
     : file_(file), request_(std::move(request)), joint_(std::move(joint)), started_ns_(now_ns()) {}
+Call::Call(File& file, CallRequest request, Ahead ahead)
+    : file_(file),
+      request_(std::move(request)),
+      state_(State::opening),
+      number_(ahead.number),
+      guess_(std::move(ahead.track.entry)),
+      plan_(std::move(ahead.track.plan)),
+      ran_ahead_(true),
+      row_(ahead.track.row),
+      started_ns_(now_ns()) {
+  opening_.emplace(std::move(ahead.opening));
+  executed_ns_ = started_ns_;
+}
 Call::~Call() = default;
 
 bool Call::poll() {
@@ -94,28 +106,19 @@ bool Call::poll() {
 }
 
 Ballot Call::ballot(Vote& vote) {
-  Ballot mine;
   vote.error = request_.error;
-  if (request_.error != 0) return mine;
+  if (request_.error != 0) return {};
   const auto& access = request_.access;
-  const auto span = access.span();
-  mine.low = span.begin;
-  mine.high = span.end;
-  mine.bytes = access.bytes();
-  mine.pieces = static_cast<std::uint64_t>(access.pieces()) & 0xffff'ffff'ffff;
-  mine.grain_exponent =
-      static_cast<std::uint8_t>(std::countr_zero(static_cast<std::uint64_t>(access.grain())));
-  mine.hash = mine.bytes > 0 ? access.relative_hash() : 0;
   if (file_.settings().plan_cache_bytes > 0) guess_ = file_.hood().plans().find(access);
+  const auto mine =
+      ballot_of(access, guess_ ? guess_->ranks[static_cast<std::size_t>(file_.hood().rank())].shape
+                        : access.bytes() > 0 ? shape_of(access)
+                                             : Shape{});
+  vote.asks = mine.bytes > 0;
   if (guess_) {
     vote.plan_key = guess_->key;
     vote.shift = mine.low - guess_->low;
   }
-  const auto shape = guess_ ? guess_->ranks[static_cast<std::size_t>(file_.hood().rank())].shape
-                     : mine.bytes > 0 ? shape_of(access)
-                                      : Shape{};
-  mine.shape_kind = static_cast<std::uint8_t>(shape.kind);
-  mine.shape_words = shape.words;
   return mine;
 }
 
@@ -161,8 +164,8 @@ void Call::run_ahead(const Ballot& mine, Vote& vote) {
     while (!task->done()) task->poll();
   executed_ns_ = now_ns();
   vote.ran_ahead = static_cast<std::uint16_t>(row_ + 1);
-  file_.room().arena->early_outcome(static_cast<int>(number_ % 2), file_.hood().local()) =
-      outcome(started_ns_);
+  vote.set_early(outcome(started_ns_));
+  ran_ahead_ = true;
 }
 
 bool Call::begin() {
@@ -289,7 +292,16 @@ void Call::finish_ahead() {
     reason_ = choice.reason;
   }
   planned_ns_ = opened_ns_;
+  leave_track();
   take_verdict(opening_->early_verdict());
+}
+
+/// The next call of this kind may take the short way.
+void Call::leave_track() {
+  std::int64_t bytes = 0;
+  for (const auto& rank : pattern_->ranks) bytes += rank.bytes;
+  file_.set_track(request_.operation, {pattern_, plan_, request_.access.file.tile, row_, candidate_,
+                                       signature_, bytes});
 }
 
 bool Call::finish_opening() {
@@ -298,7 +310,7 @@ bool Call::finish_opening() {
     finish_ahead();
     return true;
   }
-  if (context_) {  // in vain
+  if (ran_ahead_) {  // in vain
     ++guess_->vain_runs_ahead;
     tasks_.clear();
     context_.reset();
@@ -363,6 +375,7 @@ void Call::make_context(Neighbourhood& hood, Room& room, std::size_t first_aggre
                            0,
                            no_end_of_file,
                            {},
+                           true,
                            first_aggregator});
 }
 
@@ -420,13 +433,7 @@ void Call::host_finished(int error_class, std::int64_t bytes) {
 bool Call::finish_closing() { return take_verdict(closing_->verdict()); }
 
 bool Call::take_verdict(const Outcome& verdict) {
-  if (plan_->exchange != Exchange::host) {
-    bytes_ = request_.access.bytes();
-    if (verdict.end_of_file != no_end_of_file && request_.operation == Operation::read &&
-        bytes_ > 0)
-      bytes_ = std::clamp<std::int64_t>(
-          request_.access.file.position_of(verdict.end_of_file) - request_.access.begin, 0, bytes_);
-  }
+  if (plan_->exchange != Exchange::host) bytes_ = bytes_moved(request_, verdict);
   std::int64_t bytes = 0;
   for (const auto& rank : pattern_->ranks) bytes += rank.bytes;
   if (candidate_ >= 0) {

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/agreement.hpp"
+#include "engine/repeat.hpp"
 #include "engine/task.hpp"
 #include "plan/strategy.hpp"
 #include "select/selector.hpp"
@@ -41,6 +41,8 @@ class Call {
  public:
   /// A call with `joint` is a member of it: it agrees and runs together with the others.
   Call(File& file, CallRequest request, std::shared_ptr<JointCall> joint = nullptr);
+  /// A call that has begun by repeating another.
+  Call(File& file, CallRequest request, Ahead ahead);
   ~Call();
 
   /// Advances as far as possible without waiting; true if anything happened.
@@ -71,6 +73,7 @@ class Call {
 
   Ballot ballot(Vote& vote);
   std::uint64_t signature_of(const PlanEntry& pattern) const;
+  void leave_track();
   Situation situation_of(const PlanEntry& pattern) const;
   std::optional<int> expected_row();
   void run_ahead(const Ballot& mine, Vote& vote);
@@ -113,6 +116,7 @@ class Call {
   std::optional<Context> context_;
   Tasks tasks_;
   bool plan_was_known_ = false;
+  bool ran_ahead_ = false;  ///< this rank has moved its bytes before the opening
 
   // What was chosen and how long it took, for the selector and the trace.
   int row_ = -1;                ///< of the file's strategy table

@@ -105,10 +105,10 @@ class Direct final : public Task {
       if (!storage->poll(job_)) return false;
       finish_job();
     } else if (next_ < c_.access.end && c_.error == 0 && !at_end_of_file_) {
-      const auto started = now_ns();
+      const auto started = c_.clock();
       collect();
       busy_ = !storage->start(job_);
-      c_.traffic.storage_ns += now_ns() - started;
+      c_.traffic.storage_ns += c_.clock() - started;
       if (!busy_) finish_job();
     } else {
       return leave();
@@ -169,6 +169,11 @@ class Direct final : public Task {
 
 void add_direct(Context& context, Tasks& tasks) {
   tasks.push_back(std::make_unique<Direct>(context));
+}
+
+void run_direct(Context& context) {
+  Direct task(context);
+  while (!task.done()) task.poll();
 }
 
 }  // namespace choir

@@ -8,5 +8,7 @@ namespace choir {
 /// Individual transfers; under a plan with `concurrent` > 0, at most that many ranks are in storage
 /// at a time.
 void add_direct(Context& context, Tasks& tasks);
+/// The whole of it at once; for plans with `concurrent` 0.
+void run_direct(Context& context);
 
 }  // namespace choir

@@ -157,6 +157,7 @@ File::~File() {
 
 void File::change_settings(const Settings& settings) {
   settings_ = settled(settings, hood_->topology());
+  tracks_ = {};
   settings_.cycle_buffer_bytes =
       std::min(settings_.cycle_buffer_bytes, room_->arena->shape().capacity);
   settings_.cycle_buffer_max_bytes =
@@ -261,9 +262,10 @@ std::pair<std::string, std::string> File::last_choice() {
   return choice_;
 }
 
-void File::note_choice(const std::string& strategy, const std::string& reason) {
+void File::note_choice(std::string_view strategy, std::string_view reason) {
   const std::lock_guard lock(choice_mutex_);
-  if (choice_.first != strategy || choice_.second != reason) choice_ = {strategy, reason};
+  if (choice_.first != strategy || choice_.second != reason)
+    choice_ = {std::string(strategy), std::string(reason)};
 }
 
 void File::size_changed() {

@@ -53,7 +53,7 @@ class File final : public FileAccess {
   const std::vector<int>& candidates() const { return candidates_; }
   /// The strategy of the latest call and why, for MPI_File_get_info.
   std::pair<std::string, std::string> last_choice();
-  void note_choice(const std::string& strategy, const std::string& reason);
+  void note_choice(std::string_view strategy, std::string_view reason);
   /// A signature auto has chosen for, to be remembered.
   void note_signature(std::uint64_t signature) { signatures_.insert(signature); }
 
@@ -61,6 +61,13 @@ class File final : public FileAccess {
   /// whoever polls next: it may be one that waits for storage.
   std::shared_ptr<Call> start(CallRequest request, bool leave = false);
   void enter(std::shared_ptr<Call> call, bool leave = false);
+  /// A blocking call, the short way: what it came to. Nothing: it is an ordinary call, which was
+  /// begun already if `begun` is set.
+  std::optional<Finished> repeat(CallRequest& request, std::shared_ptr<Call>& begun);
+  /// Inside a call: by this way the next one of its kind may be repeated.
+  void set_track(Operation operation, Track track) {
+    tracks_[operation == Operation::write ? 1 : 0] = std::move(track);
+  }
   /// The host MPI has carried out what `call` wanted of it.
   void finish_host(Call& call, int error_class, std::int64_t bytes);
   /// Advances the calls under way; true if anything happened.
@@ -80,6 +87,9 @@ class File final : public FileAccess {
   void open_descriptor();
   void resolve_strategies();
   void start_selector();
+  bool may_repeat(const CallRequest& request, const Track& track) const;
+  Vote run_ahead(const CallRequest& request, const Track& track);
+  Finished finish_repeated(const CallRequest& request, const Track& track, const Opening& opening);
 
   std::shared_ptr<Neighbourhood> hood_;
   FileFacts facts_;
@@ -94,6 +104,7 @@ class File final : public FileAccess {
   std::optional<int> fixed_read_, fixed_write_;
   select::Selector selector_;
   std::set<std::uint64_t> signatures_;
+  std::array<Track, 2> tracks_;  ///< of reads and of writes
   std::unique_ptr<Witness> witness_;
 
   std::mutex choice_mutex_;

@@ -2,7 +2,6 @@
 
 #include <setjmp.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -111,12 +110,12 @@ class Mapped final : public Task {
     int error = 0;
     fd_ = c_.file.descriptor(error);
     if (fd_ < 0) return c_.fail(error);
-    const auto started = now_ns();
+    const auto started = c_.clock();
     if (c_.operation == Operation::write)
       reserve();
     else
       limit_to_file();
-    c_.traffic.storage_ns += now_ns() - started;
+    c_.traffic.storage_ns += c_.clock() - started;
   }
 
   void reserve() {
@@ -124,15 +123,15 @@ class Mapped final : public Task {
   }
 
   void limit_to_file() {
-    struct stat info {};
-    if (fstat(fd_, &info) != 0) return c_.fail(errno);
-    if (c_.access.span().end <= info.st_size) return;
-    c_.met_end_of_file(info.st_size);
-    end_ = std::max(c_.access.begin, std::min(end_, c_.access.file.position_of(info.st_size)));
+    const auto size = mapping_.size(fd_);
+    if (size < 0) return c_.fail(errno);
+    if (c_.access.span().end <= size) return;
+    c_.met_end_of_file(size);
+    end_ = std::max(c_.access.begin, std::min(end_, c_.access.file.position_of(size)));
   }
 
   void copy_chunk() {
-    const auto started = now_ns();
+    const auto started = c_.clock();
     const auto begin = c_.access.file.offset_of(next_);
     const auto view = mapping_.view(fd_, begin);
     if (view.base == nullptr) return c_.fail(view.error);
@@ -144,7 +143,7 @@ class Mapped final : public Task {
     if (!copy_guarded(c_, part, view)) c_.fail(EIO);
     next_ = part.end;
     ++c_.traffic.cycles;
-    c_.traffic.exchange_ns += now_ns() - started;
+    c_.traffic.exchange_ns += c_.clock() - started;
   }
 
   /// Whether `bytes` of this rank in a stretch of `extent` bytes leave few pages alone: only then
@@ -168,6 +167,11 @@ class Mapped final : public Task {
 
 void add_mapped(Context& context, Tasks& tasks) {
   tasks.push_back(std::make_unique<Mapped>(context));
+}
+
+void run_mapped(Context& context) {
+  Mapped task(context);
+  while (!task.done()) task.poll();
 }
 
 }  // namespace choir

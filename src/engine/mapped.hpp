@@ -10,5 +10,7 @@
 namespace choir {
 
 void add_mapped(Context& context, Tasks& tasks);
+/// The whole of it at once.
+void run_mapped(Context& context);
 
 }  // namespace choir

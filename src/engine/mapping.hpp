@@ -21,6 +21,8 @@ class FileMapping {
   FileMapping(const FileMapping&) = delete;
   FileMapping& operator=(const FileMapping&) = delete;
 
+  /// The file's size now, which others may have changed; -1: errno says why not.
+  static std::int64_t size(int fd);
   /// Sees to it that the device has blocks for `span` and the file reaches its end, so that no
   /// store meets a full disk or is lost. An errno number; 0: done.
   int reserve(int fd, Extent span);

@@ -64,11 +64,14 @@ struct Context {
   int error = 0;  ///< errno of this rank's first failure
   std::int64_t end_of_file = no_end_of_file;
   Traffic traffic;
+  bool timed = true;  ///< somebody will look at the traffic's times
   /// Calls that are carried out together in one room share its tickets and tags: each has a stretch
   /// of aggregator numbers of its own, from here.
   std::size_t first_aggregator = 0;
 
   Arena& arena() { return *room.arena; }
+  /// Nanoseconds of a steady clock, where times are wanted.
+  std::int64_t clock() const;
   std::uint64_t ticket_of(std::size_t aggregator, std::int64_t window) const;
   int contribution_tag_of(std::size_t aggregator) const;
   int reply_tag_of(std::size_t aggregator, std::int64_t answer_slot) const;
@@ -116,5 +119,7 @@ inline int Context::reply_tag_of(std::size_t aggregator, std::int64_t answer_slo
 
 /// Nanoseconds of a steady clock.
 std::int64_t now_ns();
+
+inline std::int64_t Context::clock() const { return timed ? now_ns() : 0; }
 
 }  // namespace choir

@@ -72,16 +72,12 @@ int move_pointer(OpenFile& file, MPI_Offset position) {
   return code;
 }
 
-std::shared_ptr<Call> start(OpenFile& file, CallRequest request, bool leave = false) {
-  if (!file.engine->settings().record.empty()) record_call(file, request.access);
-  return file.engine->start(std::move(request), leave);
-}
-
 /// Begins a call that somebody advances later. What the thread will do is left to it from the first
 /// step on: the program gets its core back at once.
 std::shared_ptr<Call> start_nonblocking(OpenFile& file, CallRequest request) {
   auto& progress = Progress::instance();
-  auto call = start(file, std::move(request), progress.thread_serves(*file.engine));
+  if (!file.engine->settings().record.empty()) record_call(file, request.access);
+  auto call = file.engine->start(std::move(request), progress.thread_serves(*file.engine));
   progress.call_started(*file.engine, call);
   return call;
 }
@@ -149,8 +145,16 @@ int blocking_collective(const DataCall& call, MPI_Status* status, const Host& ho
     const auto position = position_of(*file, call);
     auto request = request_for(*file, call, position);
     request.may_use_host = true;
+    if (!file->engine->settings().record.empty()) record_call(*file, request.access);
+    std::shared_ptr<Call> running;
+    if (const auto finished = file->engine->repeat(request, running)) {
+      if (finished->error != 0) return finished->error;
+      advance_pointer(*file, call, position, request.access.bytes());
+      set_status(status, finished->bytes);
+      return MPI_SUCCESS;
+    }
     bool host_moved_pointer = false;
-    const auto running = start(*file, std::move(request));
+    if (!running) running = file->engine->start(std::move(request));
     wait_for(*file, *running, [&](MPI_Status* filled) {
       host_moved_pointer = true;
       return host(filled);

@@ -1,0 +1,57 @@
+// repeat.hpp: the short way through a blocking call that asks again what an earlier one asked.
+//
+// A call all of whose ranks ran ahead (call.hpp) leaves a track: its pattern, its plan and its
+// strategy, which needs no other rank. A later blocking call that fits the track moves its bytes,
+// meets the others once and is over, without a Call being made. Where another rank asks otherwise
+// or is late, an ordinary call takes over the meeting as it stands.
+#pragma once
+
+#include <memory>
+
+#include "engine/agreement.hpp"
+#include "engine/plan_cache.hpp"
+
+namespace choir {
+
+struct CallRequest;
+
+/// Most calls of a pattern in which ranks moved their bytes ahead in vain: then it is left alone.
+inline constexpr int most_vain_runs_ahead = 2;
+
+struct Track {
+  std::shared_ptr<PlanEntry> entry;  ///< null: there is no track
+  std::shared_ptr<const Plan> plan;
+  TilePtr tile;        ///< the view's
+  int row = -1;        ///< of the file's strategy table
+  int candidate = -1;  ///< the selector's number of the row; -1: the strategy is fixed
+  std::uint64_t signature = 0;
+  std::int64_t bytes = 0;  ///< of all ranks
+
+  /// Whether `access` is the track's pattern, wherever it lies.
+  bool fits(const Access& access) const {
+    return entry && access.bytes() == entry->bytes &&
+           (entry->bytes == 0 ||
+            (access.file.tile == tile && access.begin % tile->bytes() == entry->begin_in_tile)) &&
+           entry->vain_runs_ahead.load(std::memory_order_relaxed) <= most_vain_runs_ahead;
+  }
+};
+
+/// Where a rank is that has moved its bytes and has told the others so.
+struct Ahead {
+  Track track;
+  Opening opening;
+  std::uint64_t number;  ///< of the call
+};
+
+/// What a blocking call came to.
+struct Finished {
+  int error = 0;  ///< an MPI error class, equal on all ranks
+  std::int64_t bytes = 0;
+};
+
+/// What a rank tells the others of its request.
+Ballot ballot_of(const Access& access, const Shape& shape);
+/// Bytes this rank got or gave in a call without error.
+std::int64_t bytes_moved(const CallRequest& request, const Outcome& verdict);
+
+}  // namespace choir

@@ -1,0 +1,255 @@
+// repeat_test.cpp: blocking calls that are made again and again, and what may come between them:
+// a rank that asks otherwise, a rank that is late, an error, the end of the file, a file cut short.
+//
+// Each check repeats a call until every rank takes the short way through it, and then disturbs
+// that. A plain MPI program: repeat_test NAME|all|--list [--dir DIR].
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "support/checks.hpp"
+
+namespace choir::test {
+namespace {
+
+constexpr int block = 4096;
+/// Calls after which a fixed strategy has been examined enough to be run ahead.
+constexpr int warm = 8;
+
+Bytes pattern(int round, int owner) {
+  return pattern_bytes(block, static_cast<std::uint64_t>(1000 * round + owner));
+}
+
+void write_at(Checks& t, MPI_File fh, MPI_Offset at, const Bytes& bytes, int count) {
+  MPI_Status status;
+  t.expect_success(MPI_File_write_at_all(fh, at, bytes.data(), count, MPI_BYTE, &status), "write");
+  t.expect(count_of(status, MPI_BYTE) == count, fmt::format("{} bytes were written", count));
+}
+
+/// Rounds of one block per rank, each round further on; what the file must have.
+Bytes write_rounds(Checks& t, MPI_File fh, int rounds) {
+  Bytes expected;
+  for (int round = 0; round < rounds; ++round) {
+    write_at(t, fh, MPI_Offset{block} * (t.ranks * round + t.rank), pattern(round, t.rank), block);
+    for (int r = 0; r < t.ranks; ++r) {
+      const Bytes theirs = pattern(round, r);
+      expected.insert(expected.end(), theirs.begin(), theirs.end());
+    }
+  }
+  return expected;
+}
+
+void read_rounds(Checks& t, MPI_File fh, int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    Bytes found(block);
+    MPI_Status status;
+    t.expect_success(MPI_File_read_at_all(fh, MPI_Offset{block} * (t.ranks * round + t.rank),
+                                          found.data(), block, MPI_BYTE, &status),
+                     "read");
+    t.expect(found == pattern(round, t.rank) && count_of(status, MPI_BYTE) == block,
+             fmt::format("round {} as it was written", round));
+  }
+}
+
+void further_on(Checks& t) {
+  OpenFile file(t, read_write);
+  const Bytes expected = write_rounds(t, file, 4 * warm);
+  read_rounds(t, file, 4 * warm);
+  make_visible(t, file);
+  t.expect_file(expected, "all rounds");
+}
+
+/// By the file pointer and through a view with holes.
+void through_a_view(Checks& t) {
+  OpenFile file(t, read_write);
+  constexpr int piece = 64;
+  MPI_Datatype row = MPI_DATATYPE_NULL, rows = MPI_DATATYPE_NULL;
+  MPI_Type_contiguous(piece, MPI_BYTE, &row);
+  MPI_Type_create_resized(row, 0, MPI_Aint{piece} * t.ranks, &rows);
+  MPI_Type_free(&row);
+  MPI_Type_commit(&rows);
+  t.expect_success(
+      MPI_File_set_view(file, MPI_Offset{piece} * t.rank, MPI_BYTE, rows, "native", MPI_INFO_NULL),
+      "set_view");
+  MPI_Type_free(&rows);
+  for (int round = 0; round < 3 * warm; ++round) {
+    const Bytes mine = pattern(round, t.rank);
+    t.expect_success(MPI_File_write_all(file, mine.data(), block, MPI_BYTE, MPI_STATUS_IGNORE),
+                     "write_all");
+  }
+  MPI_Offset position = 0;
+  MPI_File_get_position(file, &position);
+  t.expect(position == MPI_Offset{block} * 3 * warm, "where the pointer is");
+  MPI_File_seek(file, 0, MPI_SEEK_SET);
+  for (int round = 0; round < 3 * warm; ++round) {
+    Bytes found(block);
+    t.expect_success(MPI_File_read_all(file, found.data(), block, MPI_BYTE, MPI_STATUS_IGNORE),
+                     "read_all");
+    t.expect(found == pattern(round, t.rank), fmt::format("round {} as it was written", round));
+  }
+}
+
+/// Rank 0 asks for less, or elsewhere, while the others repeat: nobody may be left behind, and
+/// every byte is where it was meant to be. Often enough that the pattern is no longer run ahead.
+void one_rank_asks_otherwise(Checks& t) {
+  OpenFile file(t, read_write);
+  Bytes expected = write_rounds(t, file, warm);
+  for (int time = 0; time < 6; ++time) {
+    const int round = time % warm;
+    const bool otherwise = t.rank == 0;
+    const int count = otherwise && time % 2 == 0 ? 100 : block;
+    const int shift = otherwise && time % 2 == 1 ? block * t.ranks * warm : 0;
+    write_at(t, file, MPI_Offset{block} * (t.ranks * round + t.rank) + shift,
+             pattern(50 + time, t.rank), count);
+    for (int r = 0; r < t.ranks; ++r) {
+      const Bytes theirs = pattern(50 + time, r);
+      const auto bytes = static_cast<std::ptrdiff_t>(r == 0 && time % 2 == 0 ? 100 : block);
+      auto at = static_cast<std::size_t>(block * (t.ranks * round + r));
+      if (r == 0 && time % 2 == 1) at += static_cast<std::size_t>(block * t.ranks * warm);
+      expected.resize(std::max(expected.size(), at + static_cast<std::size_t>(bytes)));
+      std::copy_n(theirs.begin(), bytes, expected.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    write_at(t, file, MPI_Offset{block} * (t.ranks * 7 + t.rank), pattern(7, t.rank), block);
+    for (int r = 0; r < t.ranks; ++r) {
+      const Bytes theirs = pattern(7, r);
+      std::copy(theirs.begin(), theirs.end(), expected.begin() + block * (t.ranks * 7 + r));
+    }
+  }
+  make_visible(t, file);
+  t.expect_file(expected, "what all ranks asked for");
+}
+
+/// Longer than anybody looks for the others before it sleeps.
+void one_rank_is_late(Checks& t) {
+  OpenFile file(t, read_write);
+  Bytes expected = write_rounds(t, file, warm);
+  for (int time = 0; time < 4; ++time) {
+    if (t.rank == time % t.ranks) usleep(20000);
+    write_at(t, file, MPI_Offset{block} * t.rank, pattern(80 + time, t.rank), block);
+  }
+  for (int r = 0; r < t.ranks; ++r) {
+    const Bytes theirs = pattern(83, r);
+    std::copy(theirs.begin(), theirs.end(), expected.begin() + block * r);
+  }
+  make_visible(t, file);
+  t.expect_file(expected, "the last of them");
+}
+
+/// A bad argument on one rank is an error of all, and what comes after is as before.
+void one_rank_has_an_error(Checks& t) {
+  OpenFile file(t, read_write);
+  MPI_File_set_errhandler(file, MPI_ERRORS_RETURN);
+  const Bytes expected = write_rounds(t, file, warm);
+  const Bytes mine = pattern(0, t.rank);
+  for (int time = 0; time < 3; ++time) {
+    const int code = MPI_File_write_at_all(file, MPI_Offset{block} * t.rank, mine.data(),
+                                           t.rank == 0 ? -1 : block, MPI_BYTE, MPI_STATUS_IGNORE);
+    t.expect_same_error(code, std::array{MPI_ERR_COUNT}, "a negative count on rank 0");
+    write_at(t, file, MPI_Offset{block} * t.rank, mine, block);
+  }
+  make_visible(t, file);
+  t.expect_file(expected, "what was asked without error");
+}
+
+/// Storage fails on one rank (CHOIR_FAULT) in the middle of repeated calls.
+void storage_fails(Checks& t) {
+  OpenFile file(t, read_write);
+  MPI_File_set_errhandler(file, MPI_ERRORS_RETURN);
+  int failures = 0;
+  for (int round = 0; round < 3 * warm; ++round) {
+    const Bytes mine = pattern(round, t.rank);
+    const int code = MPI_File_write_at_all(file, MPI_Offset{block} * (t.ranks * round + t.rank),
+                                           mine.data(), block, MPI_BYTE, MPI_STATUS_IGNORE);
+    int all[2] = {code == MPI_SUCCESS ? 0 : error_class(code), 0};
+    all[1] = -all[0];
+    MPI_Allreduce(MPI_IN_PLACE, all, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    t.expect(all[0] == -all[1], fmt::format("the same outcome of round {} on all ranks", round));
+    if (code != MPI_SUCCESS) {
+      ++failures;
+      t.expect(error_class(code) == MPI_ERR_NO_SPACE, "the class of a full disk");
+    }
+  }
+  t.expect(failures > 0, "the disk was full at some time");
+}
+
+/// Reads that are repeated towards the end of the file get less, and then nothing.
+void end_of_file(Checks& t) {
+  OpenFile file(t, read_write);
+  write_rounds(t, file, warm);
+  make_visible(t, file);
+  read_rounds(t, file, warm);
+  t.expect_success(MPI_File_set_size(file, MPI_Offset{block} * t.ranks * (warm - 1) + 100), "size");
+  Bytes found(block);
+  for (int round = 0; round < warm + 2; ++round) {
+    MPI_Status status;
+    t.expect_success(MPI_File_read_at_all(file, MPI_Offset{block} * (t.ranks * round + t.rank),
+                                          found.data(), block, MPI_BYTE, &status),
+                     "read");
+    const int expected = round < warm - 1 ? block : round == warm - 1 && t.rank == 0 ? 100 : 0;
+    t.expect(count_of(status, MPI_BYTE) == expected,
+             fmt::format("{} bytes in round {}", expected, round));
+  }
+}
+
+/// Somebody else cuts the file, into the middle of a page and to nothing; then it is written again.
+void cut_by_others(Checks& t) {
+  OpenFile file(t, read_write);
+  Bytes expected = write_rounds(t, file, warm);
+  for (const int left : {100, 0}) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (t.rank == 0) t.expect(truncate(t.path.c_str(), left) == 0, "truncate");
+    MPI_Barrier(MPI_COMM_WORLD);
+    write_rounds(t, file, warm);
+    make_visible(t, file);
+    t.expect_file(expected, fmt::format("written again after it was cut to {} bytes", left));
+  }
+}
+
+/// Nonblocking calls and other patterns in between, in the same file.
+void mixed_with_others(Checks& t) {
+  OpenFile file(t, read_write);
+  Bytes expected = write_rounds(t, file, warm);
+  const Bytes later = pattern(99, t.rank);
+  for (int time = 0; time < warm; ++time) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    t.expect_success(MPI_File_iwrite_at_all(file, MPI_Offset{block} * (t.ranks * warm + t.rank),
+                                            later.data(), block, MPI_BYTE, &request),
+                     "iwrite");
+    write_at(t, file, MPI_Offset{block} * t.rank, pattern(0, t.rank), block);
+    Bytes found(block);
+    t.expect_success(MPI_File_read_at_all(file, MPI_Offset{block} * t.rank, found.data(), block,
+                                          MPI_BYTE, MPI_STATUS_IGNORE),
+                     "read");
+    t.expect(found == pattern(0, t.rank), "what was written before");
+    t.expect_success(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
+  }
+  for (int r = 0; r < t.ranks; ++r) {
+    const Bytes theirs = pattern(99, r);
+    expected.insert(expected.end(), theirs.begin(), theirs.end());
+  }
+  make_visible(t, file);
+  t.expect_file(expected, "all of it");
+}
+
+constexpr NamedCheck checks[] = {
+    {"further_on", further_on},
+    {"through_a_view", through_a_view},
+    {"one_rank_asks_otherwise", one_rank_asks_otherwise},
+    {"one_rank_is_late", one_rank_is_late},
+    {"one_rank_has_an_error", one_rank_has_an_error},
+    {"storage_fails", storage_fails},
+    {"end_of_file", end_of_file},
+    {"cut_by_others", cut_by_others},
+    {"mixed_with_others", mixed_with_others},
+};
+
+int thread_level(const std::string&) { return MPI_THREAD_SINGLE; }
+
+}  // namespace
+}  // namespace choir::test
+
+int main(int argc, char** argv) {
+  return choir::test::run_checks(argc, argv, choir::test::checks, choir::test::thread_level);
+}
