@@ -146,12 +146,16 @@ std::optional<int> Call::expected_row() {
   return file_.candidates()[static_cast<std::size_t>(candidate)];
 }
 
+bool Call::may_run_ahead() const {
+  return guess_ && file_.hood().one_node() && request_.error == 0 &&
+         request_.access.bytes() <= most_bytes_ahead &&
+         guess_->vain_runs_ahead <= most_vain_runs_ahead;
+}
+
 /// A pattern seen before and a strategy that needs no other rank: this rank moves its bytes first,
 /// and one meeting of the ranks serves for opening and closing the call.
-void Call::run_ahead(const Ballot& mine, Vote& vote) {
-  if (!guess_ || !request_.may_use_host || !file_.hood().one_node() ||
-      mine.bytes > most_bytes_ahead || guess_->vain_runs_ahead > most_vain_runs_ahead)
-    return;
+void Call::run_ahead(Vote& vote) {
+  if (!request_.may_use_host || !may_run_ahead()) return;
   const auto row = expected_row();
   if (!row) return;
   plan_ = guess_->kept(file_.strategies().rows()[static_cast<std::size_t>(*row)].name,
@@ -172,7 +176,7 @@ bool Call::begin() {
   number_ = file_.room().calls;
   Vote vote;
   const auto mine = ballot(vote);
-  run_ahead(mine, vote);
+  run_ahead(vote);
   opening_.emplace(file_.hood(), file_.room(), mine, vote);
   state_ = State::opening;
   if (opening_->poll()) finish_opening();
@@ -311,6 +315,7 @@ bool Call::finish_opening() {
     return true;
   }
   if (ran_ahead_) {  // in vain
+    ran_ahead_ = false;
     ++guess_->vain_runs_ahead;
     tasks_.clear();
     context_.reset();
@@ -483,16 +488,15 @@ void Call::witness() {
   record.rank = file_.hood().rank();
   record.aggregator = traffic.requests > 0;
   record.seconds.total = seconds(started_ns_, now);
-  const bool ahead = opening_ && opening_->all_ran_ahead();
   if (opened_ns_ > 0)
-    record.seconds.agree = seconds(ahead ? executed_ns_ : started_ns_, opened_ns_);
+    record.seconds.agree = seconds(ran_ahead_ ? executed_ns_ : started_ns_, opened_ns_);
   if (planned_ns_ > 0) record.seconds.plan = seconds(opened_ns_, planned_ns_);
   record.seconds.exchange = static_cast<double>(traffic.exchange_ns) * 1e-9;
   record.seconds.storage = static_cast<double>(traffic.storage_ns) * 1e-9;
   if (executed_ns_ > 0)
-    record.seconds.wait =
-        std::max(0.0, seconds(ahead ? started_ns_ : planned_ns_, ahead ? executed_ns_ : now) -
-                          record.seconds.exchange - record.seconds.storage);
+    record.seconds.wait = std::max(
+        0.0, seconds(ran_ahead_ ? started_ns_ : planned_ns_, ran_ahead_ ? executed_ns_ : now) -
+                 record.seconds.exchange - record.seconds.storage);
   record.bytes_inside = traffic.bytes_in_node;
   record.bytes_between = traffic.bytes_between_nodes;
   record.messages_between = traffic.messages_between_nodes;

@@ -76,7 +76,9 @@ class Call {
   void leave_track();
   Situation situation_of(const PlanEntry& pattern) const;
   std::optional<int> expected_row();
-  void run_ahead(const Ballot& mine, Vote& vote);
+  /// Whether this rank may move its bytes before it knows what the others ask.
+  bool may_run_ahead() const;
+  void run_ahead(Vote& vote);
   void finish_ahead();
   void learn_pattern(const Opened& opened);
   /// Everyone's request, where it is.

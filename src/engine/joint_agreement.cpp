@@ -13,8 +13,12 @@ constexpr std::int64_t numbers_per_outcome = 3;
 
 int last_seat(const Room& room) { return room.arena->shape().seats - 1; }
 
-Ballot* ballot_area(const Room& room) {
-  return reinterpret_cast<Ballot*>(room.arena->data(last_seat(room), 1));
+/// One half of the buffer; ballots, votes and outcomes are 64 bytes each.
+std::int64_t half_bytes(const Room& room) { return room.arena->shape().capacity / 128 * 64; }
+
+Ballot* ballot_area(const Room& room, std::uint64_t number) {
+  const auto half = static_cast<std::int64_t>(number % 2) * half_bytes(room);
+  return reinterpret_cast<Ballot*>(room.arena->data(last_seat(room), 1) + half);
 }
 
 Outcome* outcome_area(const Room& room) {
@@ -36,29 +40,35 @@ Outcome* verdict_area(const Neighbourhood& hood, const Room& room, std::size_t m
 std::size_t joint_capacity(const Neighbourhood& hood, const Room& room) {
   const auto& shape = room.arena->shape();
   if (shape.seats < 2) return 0;
-  const auto by_ballots = shape.capacity / static_cast<std::int64_t>(sizeof(Ballot)) /
-                          (hood.topology().ranks() + hood.local_ranks());
+  const auto by_ballots = half_bytes(room) / static_cast<std::int64_t>(sizeof(Ballot)) /
+                          (hood.topology().ranks() + 2 * hood.local_ranks());
   const auto by_outcomes =
       shape.capacity / static_cast<std::int64_t>(sizeof(Outcome)) / (hood.local_ranks() + 1);
   return static_cast<std::size_t>(std::min(by_ballots, by_outcomes));
 }
 
 JointOpening::JointOpening(Neighbourhood& hood, Room& room, std::span<const Ballot> mine,
-                           std::span<const Vote> votes_of_mine)
+                           std::span<const Vote> votes_of_mine, std::span<const Outcome> early)
     : hood_(hood), room_(room), number_(room.calls++), members_(mine.size()) {
   for (std::size_t m = 0; m < mine.size(); ++m) {
     table(m)[hood.rank()] = mine[m];
     votes(m)[hood.local()] = votes_of_mine[m];
+    if (!early.empty()) early_outcomes(m)[hood.local()] = early[m];
   }
   arrive(hood, room, room.arena->board().opened, number_);
 }
 
 Ballot* JointOpening::table(std::size_t member) const {
-  return ballot_area(room_) + member * static_cast<std::size_t>(hood_.topology().ranks());
+  return ballot_area(room_, number_) + member * static_cast<std::size_t>(hood_.topology().ranks());
 }
 
 Vote* JointOpening::votes(std::size_t member) const {
   return reinterpret_cast<Vote*>(table(members_.size())) +
+         member * static_cast<std::size_t>(hood_.local_ranks());
+}
+
+Outcome* JointOpening::early_outcomes(std::size_t member) const {
+  return reinterpret_cast<Outcome*>(votes(members_.size())) +
          member * static_cast<std::size_t>(hood_.local_ranks());
 }
 
@@ -90,6 +100,27 @@ void JointOpening::conclude() {
     members_[m].error = static_cast<int>(-common.negated_error);
     members_[m].known = same_key && (nobody_asks || common.low_shift == -common.low_negated_shift);
     members_[m].shift = nobody_asks ? 0 : common.low_shift;
+  }
+}
+
+bool JointOpening::everyone_ran_ahead() const {
+  const auto strategy = votes(0)[0].ran_ahead;
+  if (strategy == 0) return false;
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    if (!members_[m].known || members_[m].error != 0) return false;
+    for (int local = 0; local < hood_.local_ranks(); ++local)
+      if (votes(m)[local].ran_ahead != strategy) return false;
+  }
+  return true;
+}
+
+/// On one node only, as for single calls.
+void JointOpening::conclude_early() {
+  if (!everyone_ran_ahead()) return;
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    auto worst = early_outcomes(m)[0];
+    for (int local = 1; local < hood_.local_ranks(); ++local) worst.add(early_outcomes(m)[local]);
+    early_verdicts_.push_back(worst);
   }
 }
 
@@ -148,6 +179,7 @@ bool JointOpening::poll() {
       for (std::size_t m = 0; m < members_.size(); ++m) common_.push_back(local_common(m));
       if (hood_.one_node()) {
         conclude();
+        conclude_early();
         phase_ = Phase::done;
       } else {
         start_reduction();

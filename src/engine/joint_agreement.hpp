@@ -6,10 +6,13 @@
 // use, and joint calls have none.
 //
 //   buffer 0: outcomes [member][local rank], then verdicts [member] of the node's leader
-//   buffer 1: ballots [member][rank], then votes [member][local rank]
+//   buffer 1: ballots [member][rank], votes and early outcomes [member][local rank]; twice, for
+//   calls
+//             of even and odd number
 //
-// Nothing is read of a meeting once its call is closed, and a rank arrives at a meeting only when
-// it has read everything of the one before: so neither buffer needs a second half.
+// A rank arrives at a meeting only when it has read everything of the one before. A call whose
+// ranks all ran ahead has an opening only, and a fast rank may bring its next ballots while a slow
+// one still reads these: hence the two halves. Closings have an opening between them.
 #pragma once
 
 #include <span>
@@ -31,14 +34,20 @@ struct MemberOpening {
 
 class JointOpening {
  public:
-  /// A ballot and a vote per member, in the same order on all ranks.
+  /// A ballot and a vote per member, in the same order on all ranks. `early` has how it went for a
+  /// rank that has moved its bytes already, or is empty.
   JointOpening(Neighbourhood& hood, Room& room, std::span<const Ballot> mine,
-               std::span<const Vote> votes);
+               std::span<const Vote> votes, std::span<const Outcome> early);
   bool poll();
   const std::vector<MemberOpening>& members() const { return members_; }
   /// Everyone's ballots for a member, in rank order; valid until the call closes. With several
   /// nodes, not filled for members that are known.
   std::span<const Ballot> ballots(std::size_t member) const;
+  /// Every rank has moved the bytes of every member already, by the same strategy and for plans all
+  /// of them know.
+  bool all_ran_ahead() const { return !early_verdicts_.empty(); }
+  /// How that went, per member: worst error, lowest end of file, longest time.
+  const std::vector<Outcome>& early_verdicts() const { return early_verdicts_; }
 
  private:
   /// What the nodes reduce, per member: equal minimum and maximum mean that all agree.
@@ -49,6 +58,9 @@ class JointOpening {
 
   Ballot* table(std::size_t member) const;
   Vote* votes(std::size_t member) const;
+  Outcome* early_outcomes(std::size_t member) const;
+  bool everyone_ran_ahead() const;
+  void conclude_early();
   Common local_common(std::size_t member) const;
   void conclude();
   void start_reduction();
@@ -62,6 +74,7 @@ class JointOpening {
   std::uint64_t number_;
   Phase phase_ = Phase::gathering;
   std::vector<MemberOpening> members_;
+  std::vector<Outcome> early_verdicts_;
   std::vector<Common> common_;
   std::vector<std::size_t> unknown_;  ///< members whose ballots the nodes exchange
   MPI_Request request_ = MPI_REQUEST_NULL;

@@ -51,8 +51,9 @@ std::size_t JointCall::capacity(File& lead) {
   return std::min<std::size_t>(joint_capacity(lead.hood(), lead.room()), 256);
 }
 
-std::vector<std::shared_ptr<Call>> JointCall::start(std::vector<Part> parts) {
+std::vector<std::shared_ptr<Call>> JointCall::start(std::vector<Part> parts, bool may_run_ahead) {
   const auto joint = std::make_shared<JointCall>();
+  joint->may_run_ahead_ = may_run_ahead;
   std::vector<File*> files;
   std::vector<std::shared_ptr<Call>> first_of_file;
   for (auto& part : parts) {
@@ -87,7 +88,7 @@ bool JointCall::poll(const Call& asking) {
       return execute();
     case State::closing:
       if (!closing_->poll()) return false;
-      finish();
+      finish(closing_->verdicts());
       return true;
     case State::done:
       return false;
@@ -100,11 +101,98 @@ bool JointCall::open() {
   std::vector<Vote> votes(members_.size());
   for (std::size_t m = 0; m < members_.size(); ++m)
     ballots.push_back(members_[m]->ballot(votes[m]));
-  opening_.emplace(hood(), room(), ballots, votes);
-  for (auto& member : members_) member->number_ = room().calls - 1;
+  for (auto& member : members_) member->number_ = room().calls;
+  const auto early = run_ahead(votes);
+  opening_.emplace(hood(), room(), ballots, votes, early);
   state_ = State::opening;
   if (opening_->poll()) finish_opening();
   return true;
+}
+
+/// The plan of each member by the strategy that will be chosen if everyone asks as before; empty if
+/// that is not known yet, or needs other ranks. `strategy`: its number, from 1.
+std::vector<std::shared_ptr<const Plan>> JointCall::plans_ahead(std::uint16_t& strategy) {
+  std::vector<Call*> members;
+  for (auto& member : members_) {
+    if (!member->may_run_ahead()) return {};
+    members.push_back(member.get());
+  }
+  auto& lead = members_.front()->file_;
+  ahead_.clear();
+  strategy = 1;
+  if (const auto fixed = fixed_strategy(members)) {
+    ahead_ = *fixed;
+  } else {
+    const int settled = lead.selector().settled(signature_of(members, &Call::guess_));
+    if (settled < 0) return {};
+    ahead_ = candidate_name(static_cast<std::size_t>(settled));
+    strategy = static_cast<std::uint16_t>(settled + 2);
+  }
+  std::vector<std::shared_ptr<const Plan>> plans;
+  for (auto* member : members) {
+    auto plan = member->guess_->kept(ahead_, member->file_.plan_suffix());
+    if (!plan || !plan->independent() || plan->requests == Requests::sieve) return {};
+    plans.push_back(std::move(plan));
+  }
+  return plans;
+}
+
+/// As Call::run_ahead, for all members: moves this rank's bytes and gives the outcomes to bring to
+/// the opening; nothing if the ranks have to meet first.
+std::vector<Outcome> JointCall::run_ahead(std::vector<Vote>& votes) {
+  std::uint16_t strategy = 0;
+  if (!may_run_ahead_) return {};
+  const auto plans = plans_ahead(strategy);
+  if (plans.empty()) {
+    ahead_.clear();
+    return {};
+  }
+  const auto begun_ns = now_ns();
+  std::vector<Call*> members;
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    auto& member = *members_[m];
+    member.plan_ = plans[m];
+    member.make_context(hood(), room(), 0, member.guess_->ranks, member.guess_->grain);
+    members.push_back(&member);
+  }
+  add_tasks(members);
+  for (auto& task : chain_)
+    while (!task->done()) task->poll();
+  std::vector<Outcome> outcomes;
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    members_[m]->executed_ns_ = now_ns();
+    outcomes.push_back(members_[m]->outcome(begun_ns));
+    votes[m].ran_ahead = strategy;
+  }
+  return outcomes;
+}
+
+/// In vain: somebody asks otherwise, and the bytes are moved again, which is harmless: they are
+/// this rank's own.
+void JointCall::forget_run_ahead() {
+  ahead_.clear();
+  chain_.clear();
+  for (auto& member : members_) {
+    ++member->guess_->vain_runs_ahead;
+    member->context_.reset();
+    member->plan_.reset();
+  }
+}
+
+/// Everyone ran ahead: what is left is to take note.
+void JointCall::finish_ahead() {
+  const auto all = live();
+  signature_ = signature_of(all, &Call::guess_);
+  reason_ = "set";
+  if (!fixed_strategy(all)) adopt(members_.front()->file_.selector().serve(signature_));
+  for (auto* member : all) {
+    member->ran_ahead_ = true;
+    member->plan_was_known_ = true;
+    member->pattern_ = member->guess_;
+    ++hood().plans().hits;
+    note_choice(*member, ahead_, member->opened_ns_);
+  }
+  finish(opening_->early_verdicts());
 }
 
 /// Members nobody brought an error for.
@@ -118,8 +206,13 @@ std::vector<Call*> JointCall::live() const {
 void JointCall::finish_opening() {
   const auto opened_ns = now_ns();
   const auto& agreed = opening_->members();
+  for (auto& member : members_) member->opened_ns_ = opened_ns;
+  if (opening_->all_ran_ahead()) {
+    finish_ahead();
+    return;
+  }
+  if (!ahead_.empty()) forget_run_ahead();
   for (std::size_t m = 0; m < members_.size(); ++m) {
-    members_[m]->opened_ns_ = opened_ns;
     if (agreed[m].error != 0) continue;
     members_[m]->learn_pattern({agreed[m].known, agreed[m].shift, opening_->ballots(m)});
   }
@@ -166,27 +259,45 @@ double JointCall::estimate(const std::vector<Call*>& members, const std::string&
   return sum;
 }
 
-std::string JointCall::choose(const std::vector<Call*>& members) {
-  auto& lead = members_.front()->file_;
+std::uint64_t JointCall::signature_of(const std::vector<Call*>& members,
+                                      std::shared_ptr<PlanEntry> Call::*pattern) const {
   const bool writing = members_.front()->request_.operation == Operation::write;
   select::Signature signature;
   signature.add(static_cast<std::int64_t>(members.size())).add(writing ? 1 : 0);
-  for (auto* member : members)
-    signature.add(static_cast<std::int64_t>(member->pattern_->signature));
-  signature_ = signature.value();
+  for (const auto* member : members)
+    signature.add(static_cast<std::int64_t>((member->*pattern)->signature));
+  return signature.value();
+}
+
+/// The lead's strategies, then `assigned`.
+const std::string& JointCall::candidate_name(std::size_t candidate) const {
+  static const std::string last = assigned;
+  auto& lead = members_.front()->file_;
+  if (candidate >= lead.candidates().size()) return last;
+  return lead.strategies().rows()[static_cast<std::size_t>(lead.candidates()[candidate])].name;
+}
+
+/// Takes note of what the selector chose; its name.
+std::string JointCall::adopt(const select::Choice& choice) {
+  if (choice.candidate < 0) return assigned;
+  candidate_ = choice.candidate;
+  members_.front()->file_.note_signature(signature_);
+  phase_ = choice.phase;
+  reason_ = choice.reason;
+  return candidate_name(static_cast<std::size_t>(choice.candidate));
+}
+
+std::string JointCall::choose(const std::vector<Call*>& members) {
+  auto& lead = members_.front()->file_;
+  signature_ = signature_of(members, &Call::pattern_);
+  if (lead.selector().settled(signature_) >= 0) return adopt(lead.selector().serve(signature_));
   std::vector<select::Candidate> candidates;
   for (const int row : lead.candidates()) {
     const auto& name = lead.strategies().rows()[static_cast<std::size_t>(row)].name;
     candidates.push_back({name, estimate(members, name)});
   }
   candidates.push_back({assigned, estimate(members, assigned)});
-  const auto choice = lead.selector().next(signature_, candidates);
-  if (choice.candidate < 0) return assigned;
-  candidate_ = choice.candidate;
-  lead.note_signature(signature_);
-  phase_ = choice.phase;
-  reason_ = choice.reason;
-  return candidates[static_cast<std::size_t>(choice.candidate)].name;
+  return adopt(lead.selector().next(signature_, candidates));
 }
 
 std::optional<Plan> JointCall::plan_of(Call& member, const std::string& strategy) {
@@ -194,6 +305,8 @@ std::optional<Plan> JointCall::plan_of(Call& member, const std::string& strategy
   if (!row) return std::nullopt;
   const auto in = input_of(member);
   const auto& entry = member.file_.strategies().rows()[static_cast<std::size_t>(*row)];
+  if (!std::isfinite(entry.estimate_s(in, member.situation_of(*member.pattern_))))
+    return std::nullopt;
   const auto own = member.plan_input();
   const bool as_alone = in.parameters == own.parameters && in.seats_per_node == own.seats_per_node;
   Plan plan = as_alone ? *member.plan_for(in, *row) : entry.plan(in);
@@ -256,26 +369,34 @@ void JointCall::plan_members(const std::vector<Call*>& members) {
   }
   const auto planned_ns = now_ns();
   for (std::size_t m = 0; m < members.size(); ++m) {
-    auto& member = *members[m];
-    member.plan_ = std::make_shared<const Plan>(std::move((*plans)[m]));
-    member.planned_ns_ = planned_ns;
-    member.joint_strategy_ = *strategy;
-    member.signature_ = signature_;
-    member.reason_ = reason_;
-    member.phase_ = phase_;
+    members[m]->plan_ = std::make_shared<const Plan>(std::move((*plans)[m]));
+    note_choice(*members[m], *strategy, planned_ns);
   }
+}
+
+void JointCall::note_choice(Call& member, const std::string& strategy,
+                            std::int64_t planned_ns) const {
+  member.planned_ns_ = planned_ns;
+  member.joint_strategy_ = strategy;
+  member.signature_ = signature_;
+  member.reason_ = reason_;
+  member.phase_ = phase_;
 }
 
 void JointCall::start_tasks(const std::vector<Call*>& members) {
   std::size_t first_aggregator = 0;
-  // Ranks that do their own I/O begin with different files, so that they do not queue for one
-  // file's lock.
-  const auto turn = members.size() * static_cast<std::size_t>(hood().rank()) /
-                    static_cast<std::size_t>(hood().topology().ranks());
   for (auto* member : members) {
     member->make_context(hood(), room(), first_aggregator, member->ranks(), member->grain());
     first_aggregator += member->plan_->aggregators.size();
   }
+  add_tasks(members);
+}
+
+void JointCall::add_tasks(const std::vector<Call*>& members) {
+  // Ranks that do their own I/O begin with different files, so that they do not queue for one
+  // file's lock.
+  const auto turn = members.size() * static_cast<std::size_t>(hood().rank()) /
+                    static_cast<std::size_t>(hood().topology().ranks());
   for (std::size_t i = 0; i < members.size(); ++i) {
     const bool windows = members.front()->plan_->exchange == Exchange::windows;
     auto& context = *members[windows ? i : (i + turn) % members.size()]->context_;
@@ -321,11 +442,10 @@ void JointCall::close() {
   }
   closing_.emplace(hood(), room(), outcomes);
   state_ = State::closing;
-  if (closing_->poll()) finish();
+  if (closing_->poll()) finish(closing_->verdicts());
 }
 
-void JointCall::finish() {
-  const auto& verdicts = closing_->verdicts();
+void JointCall::finish(const std::vector<Outcome>& verdicts) {
   std::int64_t bytes = 0;
   bool failed = false;
   for (std::size_t m = 0; m < members_.size(); ++m) {
@@ -353,7 +473,6 @@ void JointCall::finish() {
     else
       members[m]->take_verdict(verdicts[m]);
   }
-  for (auto* file : others_) file->poll();
 }
 
 }  // namespace choir

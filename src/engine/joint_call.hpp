@@ -1,11 +1,12 @@
 // joint_call.hpp: several collective calls, on several files or on one, carried out as one.
 //
 //   gathering (every file is free) -> opening -> executing all plans -> closing -> done
+//   gathering -> ahead -> opening -> done           every rank moved its bytes first: one meeting
 //
-// The members meet twice, all together, in the room of the first file (the lead), and all their
-// exchanges use its cycle buffers and bells: so n files need no more shared memory than one, and a
-// waiting rank has one bell to listen to. A member's storage is its own file's. A member that fails
-// fails alone: its verdict tells, the others are complete.
+// The members meet twice, or once, all together, in the room of the first file (the lead), and all
+// their exchanges use its cycle buffers and bells: so n files need no more shared memory than one,
+// and a waiting rank has one bell to listen to. A member's storage is its own file's. A member that
+// fails fails alone: its verdict tells, the others are complete.
 //
 // Each file's queue holds one member until all are done, so that calls on a file keep their order.
 // Parts of one call that overlap in one file are concurrent accesses in the sense of the standard.
@@ -34,8 +35,9 @@ class JointCall : public std::enable_shared_from_this<JointCall> {
   /// Members a joint call led by this file can have.
   static std::size_t capacity(File& lead);
   /// Begins the parts, at least one: the same files in the same order on all ranks, of the same
-  /// ranks, reading or writing all. Gives their calls in the same order.
-  static std::vector<std::shared_ptr<Call>> start(std::vector<Part> parts);
+  /// ranks, reading or writing all. Gives their calls in the same order. `may_run_ahead`: whoever
+  /// starts it can wait for storage, so the rank may move its bytes before it meets the others.
+  static std::vector<std::shared_ptr<Call>> start(std::vector<Part> parts, bool may_run_ahead);
 
   bool led_by(const Call& call) const { return &call == lead_; }
   /// A file's earlier calls are done.
@@ -47,11 +49,15 @@ class JointCall : public std::enable_shared_from_this<JointCall> {
   enum class State { gathering, opening, executing, closing, done };
 
   bool open();
+  std::vector<Outcome> run_ahead(std::vector<Vote>& votes);
+  std::vector<std::shared_ptr<const Plan>> plans_ahead(std::uint16_t& strategy);
+  void forget_run_ahead();
+  void finish_ahead();
   void finish_opening();
   void execute_all();
   bool execute();
   void close();
-  void finish();
+  void finish(const std::vector<Outcome>& verdicts);
 
   // Which plan each member runs.
   std::vector<Call*> live() const;
@@ -59,11 +65,17 @@ class JointCall : public std::enable_shared_from_this<JointCall> {
   void plan_members(const std::vector<Call*>& members);
   std::optional<std::string> fixed_strategy(const std::vector<Call*>& members);
   std::string choose(const std::vector<Call*>& members);
+  std::string adopt(const select::Choice& choice);
+  const std::string& candidate_name(std::size_t candidate) const;
+  std::uint64_t signature_of(const std::vector<Call*>& members,
+                             std::shared_ptr<PlanEntry> Call::*pattern) const;
+  void note_choice(Call& member, const std::string& strategy, std::int64_t planned_ns) const;
   std::optional<std::vector<Plan>> plans_of(const std::vector<Call*>& members,
                                             const std::string& strategy);
   std::optional<Plan> plan_of(Call& member, const std::string& strategy);
   double estimate(const std::vector<Call*>& members, const std::string& strategy);
   void start_tasks(const std::vector<Call*>& members);
+  void add_tasks(const std::vector<Call*>& members);
 
   Neighbourhood& hood() const;
   Room& room() const;
@@ -78,6 +90,8 @@ class JointCall : public std::enable_shared_from_this<JointCall> {
   Tasks lanes_;  ///< this rank's ways to aggregators: all at once
   Tasks chain_;  ///< what this rank does with storage: one member after the other
   std::size_t next_ = 0;
+  bool may_run_ahead_ = false;
+  std::string ahead_;  ///< the strategy by which this rank ran ahead; empty: it did not
 
   // For the selector of the lead.
   int candidate_ = -1;

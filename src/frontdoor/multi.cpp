@@ -40,7 +40,8 @@ int start_on_host(Operation operation, const choir_multi_part& p, MPI_Request* r
 
 /// The engine's parts, as few joint calls as their lead's room allows. A part that stands alone is
 /// an ordinary call.
-void start_joint(std::vector<JointCall::Part> asked, const std::vector<Started*>& parts) {
+void start_joint(std::vector<JointCall::Part> asked, const std::vector<Started*>& parts,
+                 bool waiting) {
   std::size_t next = 0;
   while (next < asked.size()) {
     auto& lead = *asked[next].file;
@@ -55,13 +56,16 @@ void start_joint(std::vector<JointCall::Part> asked, const std::vector<Started*>
     std::vector<JointCall::Part> some(
         std::make_move_iterator(first),
         std::make_move_iterator(first + static_cast<std::ptrdiff_t>(count)));
-    for (auto& call : JointCall::start(std::move(some))) parts[next++]->call = std::move(call);
+    for (auto& call : JointCall::start(std::move(some), waiting))
+      parts[next++]->call = std::move(call);
   }
 }
 
 /// Begins every part. What fails here on one rank (memory, a pointer that cannot be read) is that
 /// part's error; bad arguments travel with the call, so that all ranks learn them.
-std::vector<Started> start_all(Operation operation, int count, const choir_multi_part* parts) {
+/// `waiting`: the program waits in the call.
+std::vector<Started> start_all(Operation operation, int count, const choir_multi_part* parts,
+                               bool waiting) {
   std::vector<Started> started(static_cast<std::size_t>(count));
   std::vector<JointCall::Part> asked;
   std::vector<Started*> joined;
@@ -80,7 +84,7 @@ std::vector<Started> start_all(Operation operation, int count, const choir_multi
     asked.push_back({file->engine.get(), std::move(what.request)});
     joined.push_back(&one);
   }
-  start_joint(std::move(asked), joined);
+  start_joint(std::move(asked), joined, waiting);
   return started;
 }
 
@@ -121,7 +125,7 @@ void guarded(int count, int* errors, Body&& body) noexcept {
 void multi_run(Operation operation, int count, const choir_multi_part* parts, MPI_Status* statuses,
                int* errors) {
   guarded(count, errors, [&] {
-    auto started = start_all(operation, count, parts);
+    auto started = start_all(operation, count, parts, true);
     for (int i = 0; i < count; ++i)
       errors[i] = settle(started[static_cast<std::size_t>(i)],
                          statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i]);
@@ -131,7 +135,7 @@ void multi_run(Operation operation, int count, const choir_multi_part* parts, MP
 void multi_start(Operation operation, int count, const choir_multi_part* parts,
                  MPI_Request* requests, int* errors) {
   guarded(count, errors, [&] {
-    auto started = start_all(operation, count, parts);
+    auto started = start_all(operation, count, parts, false);
     for (int i = 0; i < count; ++i) {
       auto& one = started[static_cast<std::size_t>(i)];
       requests[i] = one.host;
