@@ -22,6 +22,8 @@ constexpr std::int64_t page = 4096;
 /// Most bytes a rank moves before it knows that the others ask as before: if they do not, it moves
 /// them again.
 constexpr std::int64_t most_bytes_ahead = std::int64_t{16} << 20;
+/// Of a signature; those below it are the operation and whether the host may serve.
+constexpr std::uint64_t new_ground_bit = 4;
 
 double seconds(std::int64_t from_ns, std::int64_t to_ns) {
   return static_cast<double>(to_ns - from_ns) * 1e-9;
@@ -122,15 +124,33 @@ Ballot Call::ballot(Vote& vote) {
   return mine;
 }
 
+/// What the calls before this one have left where it goes; a fixed strategy does not ask.
+void Call::look_at_ground(const PlanEntry& pattern, std::int64_t shift) {
+  ground_ = {};
+  span_ = {};
+  if (joint_ || file_.fixed_row(request_.operation)) return;
+  Extent span{INT64_MAX, 0};
+  for (const auto& rank : pattern.ranks)
+    if (!rank.empty())
+      span = {std::min(span.begin, rank.low + shift), std::max(span.end, rank.high + shift)};
+  span_ = span;
+  ground_ = file_.ground(request_.operation, span_);
+}
+
+/// New ground is a pattern of its own: blocks must be found, and who is fastest there need not be
+/// so where the program writes again.
 std::uint64_t Call::signature_of(const PlanEntry& pattern) const {
   return pattern.signature + (request_.operation == Operation::write ? 1U : 0U) +
-         (request_.may_use_host ? 2U : 0U);
+         (request_.may_use_host ? 2U : 0U) + (ground_.is_new ? new_ground_bit : 0U);
 }
 
 Situation Call::situation_of(const PlanEntry& pattern) const {
-  return {pattern.pieces, request_.operation == Operation::write,
+  return {pattern.pieces,
+          request_.operation == Operation::write,
           file_.facts().local_file_system && file_.settings().fault.empty(),
-          (file_.facts().mode & MPI_MODE_WRONLY) == 0};
+          (file_.facts().mode & MPI_MODE_WRONLY) == 0,
+          ground_.is_new,
+          ground_.prepared};
 }
 
 /// The strategy of this call if everyone asks as before; nothing while it is still being chosen.
@@ -141,7 +161,8 @@ std::optional<int> Call::expected_row() {
                        file_.seats() - 1};
     return std::isfinite(row.estimate_s(in, situation_of(*guess_))) ? fixed : std::nullopt;
   }
-  const int candidate = file_.selector().settled(signature_of(*guess_));
+  const int candidate =
+      file_.selector().settled(signature_of(*guess_), ground_.is_new || ground_.prepared);
   if (candidate < 0) return std::nullopt;
   return file_.candidates()[static_cast<std::size_t>(candidate)];
 }
@@ -156,6 +177,7 @@ bool Call::may_run_ahead() const {
 /// and one meeting of the ranks serves for opening and closing the call.
 void Call::run_ahead(Vote& vote) {
   if (!request_.may_use_host || !may_run_ahead()) return;
+  look_at_ground(*guess_, vote.shift);
   const auto row = expected_row();
   if (!row) return;
   plan_ = guess_->kept(file_.strategies().rows()[static_cast<std::size_t>(*row)].name,
@@ -235,28 +257,45 @@ int Call::choose(const PlanInput& in, const Situation& situation) {
     reason_ = host ? "native cannot serve nonblocking calls" : row.name + " does not apply here";
     return *file_.strategies().find("two_phase");
   }
-  if (file_.selector().settled(signature_) >= 0) {
-    const auto choice = file_.selector().serve(signature_);
-    candidate_ = choice.candidate;
-    phase_ = choice.phase;
-    reason_ = choice.reason;
-    return file_.candidates()[static_cast<std::size_t>(choice.candidate)];
-  }
+  const bool prepared = ground_.is_new || ground_.prepared;
+  if (file_.selector().settled(signature_, prepared) >= 0)
+    return take_choice(file_.selector().serve(signature_));
   std::vector<select::Candidate> candidates;
   for (const int row : file_.candidates()) {
     const auto& strategy = file_.strategies().rows()[static_cast<std::size_t>(row)];
     const bool allowed = strategy.name != "native" || request_.may_use_host;
     candidates.push_back({strategy.name,
                           allowed ? strategy.estimate_s(in, situation) : not_applicable,
-                          strategy.warms_up});
+                          strategy.warms_up && !prepared});
   }
+  if (ground_.is_new) inherit_memory();
   const auto choice = file_.selector().next(signature_, candidates);
   if (choice.candidate < 0) return *file_.strategies().find("two_phase");
-  candidate_ = choice.candidate;
   file_.note_signature(signature_);
+  return take_choice(choice);
+}
+
+/// New ground of which no earlier run told: what served the same pattern elsewhere serves here,
+/// unless it lives by what earlier calls prepared.
+void Call::inherit_memory() {
+  auto& selector = file_.selector();
+  const auto* const elsewhere = selector.state(signature_ - new_ground_bit);
+  if (selector.state(signature_) != nullptr || elsewhere == nullptr) return;
+  const auto row = file_.strategies().find(elsewhere->remembered.name);
+  if (row && !file_.strategies().rows()[static_cast<std::size_t>(*row)].warms_up)
+    selector.seed(signature_, elsewhere->remembered);
+}
+
+/// Takes note of the selector's word; the row it means.
+int Call::take_choice(const select::Choice& choice) {
+  candidate_ = choice.candidate;
   phase_ = choice.phase;
   reason_ = choice.reason;
-  return file_.candidates()[static_cast<std::size_t>(choice.candidate)];
+  const int row = file_.candidates()[static_cast<std::size_t>(choice.candidate)];
+  const bool warms_up = file_.strategies().rows()[static_cast<std::size_t>(row)].warms_up;
+  cold_ = warms_up && !ground_.is_new && !ground_.prepared;
+  file_.note_ground(request_.operation, span_, row);
+  return row;
 }
 
 std::shared_ptr<const Plan> Call::plan_for(const PlanInput& in, int row) {
@@ -287,14 +326,10 @@ void Call::finish_ahead() {
   pattern_ = guess_;
   plan_was_known_ = true;
   ++file_.hood().plans().hits;
+  look_at_ground(*pattern_, opening_->shift());
   signature_ = signature_of(*pattern_);
   reason_ = "set";
-  if (!file_.fixed_row(request_.operation)) {
-    const auto choice = file_.selector().serve(signature_);
-    candidate_ = choice.candidate;
-    phase_ = choice.phase;
-    reason_ = choice.reason;
-  }
+  if (!file_.fixed_row(request_.operation)) take_choice(file_.selector().serve(signature_));
   planned_ns_ = opened_ns_;
   leave_track();
   take_verdict(opening_->early_verdict());
@@ -304,8 +339,10 @@ void Call::finish_ahead() {
 void Call::leave_track() {
   std::int64_t bytes = 0;
   for (const auto& rank : pattern_->ranks) bytes += rank.bytes;
+  const auto shift = opening_->shift();
+  const auto span = span_.empty() ? span_ : Extent{span_.begin - shift, span_.end - shift};
   file_.set_track(request_.operation, {pattern_, plan_, request_.access.file.tile, row_, candidate_,
-                                       signature_, bytes});
+                                       signature_, bytes, span, ground_.is_new});
 }
 
 bool Call::finish_opening() {
@@ -327,6 +364,7 @@ bool Call::finish_opening() {
   }
   learn_pattern({opening_->known(), opening_->shift(), opening_->ballots()});
   const auto in = plan_input();
+  look_at_ground(*pattern_, shift_);
   signature_ = signature_of(*pattern_);
   row_ = choose(in, situation_of(*pattern_));
   plan_ = plan_for(in, row_);
@@ -446,7 +484,7 @@ bool Call::take_verdict(const Outcome& verdict) {
       file_.selector().abandon(signature_, candidate_);
     else
       file_.selector().record(signature_, candidate_,
-                              static_cast<double>(verdict.elapsed_ns) * 1e-9, bytes);
+                              static_cast<double>(verdict.elapsed_ns) * 1e-9, bytes, cold_);
   }
   finish(verdict.error);
   return true;

@@ -37,6 +37,12 @@ struct Opened {
   std::span<const Ballot> ballots;  ///< of all ranks, if the plan is not known
 };
 
+/// What a call finds where it goes, as far as calls of this file tell; equal on all ranks.
+struct Ground {
+  bool is_new = false;   ///< nothing was written there before
+  bool prepared = true;  ///< a strategy that warms up has been there
+};
+
 class Call {
  public:
   /// A call with `joint` is a member of it: it agrees and runs together with the others.
@@ -72,6 +78,7 @@ class Call {
   void finish(int error_class);
 
   Ballot ballot(Vote& vote);
+  void look_at_ground(const PlanEntry& pattern, std::int64_t shift);
   std::uint64_t signature_of(const PlanEntry& pattern) const;
   void leave_track();
   Situation situation_of(const PlanEntry& pattern) const;
@@ -89,6 +96,8 @@ class Call {
   std::int64_t grain() const { return pattern_->grain | shift_; }
   PlanInput plan_input() const;
   int choose(const PlanInput& in, const Situation& situation);
+  void inherit_memory();
+  int take_choice(const select::Choice& choice);
   std::shared_ptr<const Plan> plan_for(const PlanInput& in, int row);
   /// Where the call runs: its own file's room, or that of the joint call it belongs to.
   void make_context(Neighbourhood& hood, Room& room, std::size_t first_aggregator,
@@ -127,6 +136,9 @@ class Call {
   std::uint64_t signature_ = 0;
   select::Phase phase_ = select::Phase::only;
   std::string reason_;
+  Extent span_;    ///< everyone's, for auto
+  Ground ground_;  ///< what auto finds there
+  bool cold_ = false;
   std::int64_t started_ns_ = 0, opened_ns_ = 0, planned_ns_ = 0, executed_ns_ = 0;
 };
 

@@ -271,6 +271,23 @@ void File::note_choice(std::string_view strategy, std::string_view reason) {
 void File::size_changed() {
   const std::lock_guard lock(mutex_);
   mapping_.forget_reserved();
+  written_.clear();
+}
+
+Ground File::ground(Operation operation, Extent span) const {
+  // Only the strategy of local files and one node prepares anything.
+  if (span.empty() || !facts_.local_file_system || !hood_->one_node()) return {};
+  const bool writing = operation == Operation::write;
+  return {writing && !written_.covers(span),
+          (writing ? prepared_to_write_ : prepared_to_read_).covers(span)};
+}
+
+void File::note_ground(Operation operation, Extent span, int row) {
+  if (span.empty()) return;
+  const bool writing = operation == Operation::write;
+  if (writing) written_.add(span);
+  if (table_.rows()[static_cast<std::size_t>(row)].warms_up)
+    (writing ? prepared_to_write_ : prepared_to_read_).add(span);
 }
 
 bool File::busy() const { return under_way_.load(std::memory_order_relaxed) > 0; }

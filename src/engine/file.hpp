@@ -56,6 +56,9 @@ class File final : public FileAccess {
   void note_choice(std::string_view strategy, std::string_view reason);
   /// A signature auto has chosen for, to be remembered.
   void note_signature(std::uint64_t signature) { signatures_.insert(signature); }
+  /// Where auto's calls have been; what lasts there makes later calls cheaper.
+  Ground ground(Operation operation, Extent span) const;
+  void note_ground(Operation operation, Extent span, int row);
 
   /// Begins a call: it runs after those before it. With `leave` the first step too is left to
   /// whoever polls next: it may be one that waits for storage.
@@ -105,6 +108,7 @@ class File final : public FileAccess {
   select::Selector selector_;
   std::set<std::uint64_t> signatures_;
   std::array<Track, 2> tracks_;  ///< of reads and of writes
+  ExtentSet written_, prepared_to_read_, prepared_to_write_;
   std::unique_ptr<Witness> witness_;
 
   std::mutex choice_mutex_;

@@ -8,33 +8,9 @@
 #include <cerrno>
 
 namespace choir {
-namespace {
-
-/// More separate extents than this are not worth remembering.
-constexpr std::size_t most_extents = 1024;
-
-}  // namespace
 
 FileMapping::~FileMapping() {
   for (const auto& window : windows_) munmap(window.address, window_bytes);
-}
-
-bool FileMapping::is_reserved(Extent span) const {
-  auto after = std::upper_bound(reserved_.begin(), reserved_.end(), span.begin,
-                                [](std::int64_t at, const Extent& e) { return at < e.begin; });
-  return after != reserved_.begin() && std::prev(after)->end >= span.end;
-}
-
-void FileMapping::remember(Extent span) {
-  auto first = std::lower_bound(reserved_.begin(), reserved_.end(), span.begin,
-                                [](const Extent& e, std::int64_t at) { return e.end < at; });
-  auto last = first;
-  for (; last != reserved_.end() && last->begin <= span.end; ++last) {
-    span.begin = std::min(span.begin, last->begin);
-    span.end = std::max(span.end, last->end);
-  }
-  reserved_.insert(reserved_.erase(first, last), span);
-  if (reserved_.size() > most_extents) reserved_.clear();
 }
 
 /// Nobody uses the descriptor's own position, and moving it costs about half of what fstat does.
@@ -44,11 +20,11 @@ int FileMapping::reserve(int fd, Extent span) {
   const auto there = size(fd);
   if (there < 0) return errno;
   // Another handle may have cut the file: what is beyond its end is not there any more.
-  if (there >= span.end && is_reserved(span)) return 0;
+  if (there >= span.end && reserved_.covers(span)) return 0;
   int error = 0;
   do error = posix_fallocate(fd, span.begin, span.size());
   while (error == EINTR);
-  if (error == 0) remember(span);
+  if (error == 0) reserved_.add(span);
   return error;
 }
 

@@ -8,7 +8,7 @@
 #include <bitset>
 #include <vector>
 
-#include "access/run.hpp"
+#include "access/extent_set.hpp"
 
 namespace choir {
 
@@ -53,13 +53,11 @@ class FileMapping {
   Window* find(std::int64_t number);
   int add(int fd, std::int64_t number);
   void drop_oldest();
-  bool is_reserved(Extent span) const;
-  void remember(Extent span);
 
   std::int64_t most_bytes_;
   std::uint64_t uses_ = 0;
   std::vector<Window> windows_;
-  std::vector<Extent> reserved_;  ///< sorted, apart from each other
+  ExtentSet reserved_;
 };
 
 }  // namespace choir

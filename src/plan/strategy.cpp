@@ -19,6 +19,8 @@ constexpr double per_piece = 10e-9;
 constexpr double per_byte_memory = 0.15e-9;
 constexpr double per_byte_storage = 0.2e-9;
 constexpr double per_byte_network = 1e-9;
+constexpr double per_byte_page = 0.1e-9;     ///< making pages present in a mapping
+constexpr double per_byte_reserve = 0.6e-9;  ///< asking the file system for blocks ahead of stores
 
 Plan only(Exchange exchange) {
   Plan plan;
@@ -46,16 +48,32 @@ double leaving(const PlanInput& in) { return 1.0 - 1.0 / std::max(1, in.topology
 
 double estimate_mapped(const PlanInput& in, const Situation& s) {
   if (!s.local_file_system || in.topology.nodes() != 1 || !s.readable) return not_applicable;
-  return (total_bytes(in) * per_byte_memory + static_cast<double>(s.pieces) * per_piece) /
-         workers(in);
+  const double per_byte = per_byte_memory + (s.prepared ? 0 : per_byte_page) +
+                          (s.new_ground && s.writing ? per_byte_reserve : 0);
+  return (total_bytes(in) * per_byte + static_cast<double>(s.pieces) * per_piece) / workers(in);
 }
 
+/// Whether each rank's bytes end before the next rank's begin.
+bool ranks_apart(const PlanInput& in) {
+  std::int64_t end = 0;
+  for (const auto& rank : in.ranks) {
+    if (rank.empty()) continue;
+    if (rank.low < end) return false;
+    end = rank.high;
+  }
+  return true;
+}
+
+/// Two-phase without shared memory; but where ranks do not interleave, the usual libraries let
+/// each rank move its own bytes.
 double estimate_host(const PlanInput& in, const Situation& s) {
-  return 2 *
-         (total_bytes(in) *
-              (2 * per_byte_memory + per_byte_storage + leaving(in) * per_byte_network) +
-          static_cast<double>(s.pieces) * 4 * per_piece) /
-         workers(in);
+  const double bytes = total_bytes(in);
+  const double pieces = static_cast<double>(s.pieces);
+  const double collective =
+      2 * (bytes * (2 * per_byte_memory + per_byte_storage + leaving(in) * per_byte_network) +
+           pieces * 4 * per_piece);
+  const double alone = 1.1 * (bytes * per_byte_storage + pieces * per_request(s));
+  return (ranks_apart(in) ? std::min(collective, alone) : collective) / workers(in);
 }
 
 std::string one_of(const std::string& what, const std::string& given, const char* accepted) {

@@ -43,6 +43,8 @@ struct Situation {
   bool writing = true;
   bool local_file_system = false;
   bool readable = true;
+  bool new_ground = false;  ///< the file may have no blocks yet where the call writes
+  bool prepared = false;    ///< a call by mapping has been there before
 };
 
 struct Strategy {
@@ -51,7 +53,7 @@ struct Strategy {
   std::function<Plan(const PlanInput&)> plan;
   /// Seconds, roughly; infinity: not applicable.
   std::function<double(const PlanInput&, const Situation&)> estimate_s;
-  bool warms_up = false;  ///< the first call prepares what later ones find ready
+  bool warms_up = false;  ///< a call prepares what later ones on the same bytes find ready
 };
 
 /// The plan of four choices.

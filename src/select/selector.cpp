@@ -61,11 +61,18 @@ int find_name(const State& s, std::string_view name) {
   return nobody;
 }
 
-/// Only seen when buffers, mappings or file blocks were new: on the very first call, or on the
-/// first of a candidate that prepares things which last.
+/// Only seen when buffers, mappings or file blocks were new: on the very first call, or where a
+/// candidate that prepares things had not been before.
 bool seen_cold_only(const State& s, int i) {
   const auto& c = s.candidates[i];
-  return (i == s.cold || c.warms_up) && !c.warm && s.examinations == 0 && c.costs.size() == 1;
+  if (c.warm || c.costs.size() != 1) return false;
+  return c.cold_calls > 0 || (i == s.cold && s.examinations == 0);
+}
+
+/// Another call of it would tell nothing new: how it does where it is cold is known well enough.
+bool pointless_here(const CandidateState& c) {
+  constexpr int enough = 2;
+  return c.cold_now && (c.warm || c.cold_calls >= enough);
 }
 
 /// What one estimated second has cost so far: turns estimates into costs. 1 before any
@@ -163,7 +170,8 @@ int unseen(const Policy& p, const State& s) {
   const auto is_unseen = [&](int i) {
     if (i == nobody) return false;
     const auto& c = s.candidates[i];
-    return c.applicable() && !c.dropped && !c.measured() && c.outstanding == 0;
+    return c.applicable() && !c.dropped && !c.measured() && c.outstanding == 0 &&
+           !pointless_here(c);
   };
   if (s.examinations == 0) {
     const int likely = best_estimated(s);
@@ -221,7 +229,7 @@ int unfinished(const Policy& p, const State& s) {
   int chosen = nobody;
   for (int i = 0; i < static_cast<int>(s.candidates.size()); ++i) {
     const auto& c = s.candidates[i];
-    if (s.phase == Phase::serving && i == s.winner) continue;
+    if ((s.phase == Phase::serving && i == s.winner) || pointless_here(c)) continue;
     if (!contends(p, s, i, lead, noise) && !second_opinion(p, s, c, lead)) continue;
     const auto calls = static_cast<int>(c.costs.size()) + c.outstanding;
     if (calls >= calls_due(p, s, c, lead, noise) || !affordable(p, s, i)) continue;
@@ -412,7 +420,6 @@ void start_state(const Policy& p, State& s, std::span<const Candidate> candidate
     CandidateState fresh;
     fresh.name = c.name;
     fresh.estimate_s = c.estimate_s;
-    fresh.warms_up = c.warms_up;
     s.candidates.push_back(std::move(fresh));
   }
   s.remembered = remembered;
@@ -455,10 +462,54 @@ bool overtaken(const Policy& p, const State& s) {
   return best != nobody && best != s.winner && beats_incumbent(p, s, best);
 }
 
+/// A candidate known only from cold calls that may win when it is warm.
+bool waits_for_warmth(const Policy& p, const State& s, int i) {
+  const auto& c = s.candidates[i];
+  return i != s.winner && c.cold_calls > 0 && seen_cold_only(s, i) &&
+         contends(p, s, i, leading_cost(s), scatter(s));
+}
+
+/// The call goes where such a candidate has been: the chance to see what it can do.
+bool warm_look(const Policy& p, const State& s) {
+  for (int i = 0; i < static_cast<int>(s.candidates.size()); ++i)
+    if (!s.candidates[i].cold_now && waits_for_warmth(p, s, i) && affordable(p, s, i)) return true;
+  return false;
+}
+
+/// The best of those whose times do not depend on what was prepared; the winner if there is none.
+int runner_up(const State& s) {
+  int best = nobody;
+  for (int i = 0; i < static_cast<int>(s.candidates.size()); ++i) {
+    const auto& c = s.candidates[i];
+    if (i == s.winner || !c.applicable() || !c.measured() || c.cold_calls > 0) continue;
+    if (best == nobody || c.cost() < s.candidates[best].cost()) best = i;
+  }
+  return best == nobody ? s.winner : best;
+}
+
+/// The winner is cold here. It serves all the same if that costs little, or if the run can afford
+/// to prepare more; else its stand-in does.
+int serve_cold(const Policy& p, State& s) {
+  const int other = runner_up(s);
+  if (other == s.winner) return s.winner;
+  const double usual = s.candidates[other].cost();
+  const double extra = s.candidates[s.winner].cold_cost - usual;
+  const double allowed = usual * p.long_share * static_cast<double>(s.calls) + s.earned;
+  if (extra <= usual * p.margin || s.invested + extra <= allowed) return s.winner;
+  return s.stand_in = other;
+}
+
+bool serves_cold(const State& s) {
+  return s.phase == Phase::serving && s.candidates[s.winner].warm &&
+         s.candidates[s.winner].cold_calls > 0;
+}
+
 int choose(const Policy& p, State& s) {
   if (s.phase == Phase::only) return s.winner != nobody ? s.winner : when_nothing_applies(s);
   if (s.phase == Phase::confirming || s.from_memory) return s.winner;
-  if (s.phase == Phase::serving && s.calls < s.quiet_until) return s.winner;
+  const bool quiet = s.phase == Phase::serving && s.calls < s.quiet_until && !warm_look(p, s);
+  if (serves_cold(s) && s.candidates[s.winner].cold_now) return serve_cold(p, s);
+  if (quiet) return s.winner;
   int wanted = unseen(p, s);
   if (wanted == nobody) wanted = unfinished(p, s);
   if (wanted != nobody) return wanted;
@@ -476,6 +527,21 @@ void count_against_native(State& s, int candidate, double cost) {
   const bool well_known = serves || c.costs.size() >= 3;
   ++s.not_native;
   s.not_native_cost += well_known ? std::min(cost, 2 * known_cost(s, candidate)) : cost;
+}
+
+void note_cold(CandidateState& c, double cost) {
+  ++c.cold_calls;
+  const double counted = c.cold_cost > 0 ? std::min(cost, 2 * c.cold_cost) : cost;
+  c.cold_cost += (counted - c.cold_cost) / std::min(c.cold_calls, 8);
+}
+
+/// A serving call of a winner that is sometimes cold, against what its stand-in would have taken.
+void balance(State& s, double cost, bool cold) {
+  const double usual = s.candidates[runner_up(s)].cost();
+  if (cold)
+    s.invested += std::max(0.0, cost - usual);
+  else
+    s.earned += std::max(0.0, usual - cost);
 }
 
 void drop_hopeless(const Policy& p, State& s) {
@@ -553,9 +619,13 @@ State& Selector::touch(std::uint64_t signature) {
   return states_.front().second;
 }
 
-int Selector::settled(std::uint64_t signature) const {
+int Selector::settled(std::uint64_t signature, bool prepared) const {
   const State* const s = state(signature);
   if (s == nullptr || s->winner == nobody) return nobody;
+  if (!prepared && serves_cold(*s)) return nobody;
+  if (prepared && s->phase == Phase::serving && !s->from_memory)
+    for (int i = 0; i < static_cast<int>(s->candidates.size()); ++i)
+      if (waits_for_warmth(policy_, *s, i)) return nobody;
   const bool quiet = s->phase == Phase::serving && s->calls < s->quiet_until;
   const bool bound = s->phase == Phase::only || s->phase == Phase::confirming || s->from_memory;
   return quiet || bound ? s->winner : nobody;
@@ -573,17 +643,19 @@ Choice Selector::next(std::uint64_t signature, std::span<const Candidate> candid
   if (candidates.empty()) return {};
   State& s = touch(signature);
   if (!same_candidates(s, candidates)) start_state(policy_, s, candidates);
+  for (std::size_t i = 0; i < candidates.size(); ++i) s.candidates[i].cold_now = candidates[i].cold;
   const int chosen = choose(policy_, s);
   ++s.calls;
   ++s.candidates[chosen].calls;
   ++s.candidates[chosen].outstanding;
-  const bool looking = s.phase == Phase::serving && chosen != s.winner;
+  const bool standing_in = chosen == s.stand_in && s.candidates[s.winner].cold_now;
+  const bool looking = s.phase == Phase::serving && chosen != s.winner && !standing_in;
   if (looking) return {chosen, Phase::examining, "a look the run can afford by now"};
   return {chosen, s.phase, s.reason};
 }
 
 void Selector::record(std::uint64_t signature, int candidate, double slowest_seconds,
-                      std::int64_t bytes) {
+                      std::int64_t bytes, bool cold) {
   if (!(slowest_seconds > 0) || !std::isfinite(slowest_seconds)) {
     abandon(signature, candidate);
     return;
@@ -595,7 +667,8 @@ void Selector::record(std::uint64_t signature, int candidate, double slowest_sec
   const double cost = slowest_seconds / static_cast<double>(std::max<std::int64_t>(1, bytes));
   const bool serving = s->phase == Phase::serving && candidate == s->winner;
   const int best_before = best_measured(*s);
-  if (!serving && best_before != nobody && s->phase != Phase::confirming)
+  if (!serving && best_before != nobody && s->phase != Phase::confirming &&
+      candidate != s->stand_in)
     s->spent += std::max(0.0, cost - known_cost(*s, best_before));
   if (s->recorded == 0) s->cold = candidate;
   ++s->recorded;
@@ -605,15 +678,17 @@ void Selector::record(std::uint64_t signature, int candidate, double slowest_sec
     if (static_cast<int>(c.costs.size()) > policy_.window) c.costs.erase(c.costs.begin());
     return;
   }
+  if (cold) note_cold(c, cost);
+  if (serves_cold(*s) && serving) balance(*s, cost, cold);
+  if (cold && c.warm) return;
+  if (seen_cold_only(*s, candidate)) c.costs.clear();  // now its usual time is known, or its mean
+  if (!cold && s->recorded > 1) c.warm = true;
   if (serving) {
+    if (c.costs.empty()) c.costs.push_back(cost);
     watch_drift(policy_, *s, cost);
     return;
   }
-  if (seen_cold_only(*s, candidate)) {  // from here on its usual time is known
-    c.costs.clear();
-    c.warm = true;
-  }
-  c.costs.push_back(cost);
+  c.costs.push_back(cold ? c.cold_cost : cost);
   if (static_cast<int>(c.costs.size()) > std::max({1, policy_.calls_each, policy_.long_race}))
     c.costs.erase(c.costs.begin());
   drop_hopeless(policy_, *s);

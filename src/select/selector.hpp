@@ -11,6 +11,11 @@
 //   serving     the fastest serves; its throughput is watched for drift.
 //   confirming  an earlier run's winner serves and is only checked against what was remembered.
 //   only        there is nothing to choose from.
+//
+// Some candidates prepare what later calls on the same bytes find ready, and their cold calls say
+// nothing about the warm ones. Cold times are provisional until a warm one is known, and never
+// count as drift. A winner that would be cold here has a stand-in, until what warm calls gained
+// pays for preparing more.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +32,7 @@ namespace choir::select {
 struct Candidate {
   std::string name;
   double estimate_s = 0;  ///< infinity: not applicable, never tried
-  bool warms_up = false;  ///< its first call prepares what later ones find ready
+  bool cold = false;      ///< what it prepares for later calls is not ready where this one goes
 };
 
 enum class Phase { examining, serving, confirming, only };
@@ -67,8 +72,10 @@ struct Policy {
 struct CandidateState {
   std::string name;
   double estimate_s = 0;
-  bool warms_up = false;
-  bool warm = false;          ///< a cold first call is no longer among the costs
+  bool cold_now = false;      ///< for the call being chosen
+  int cold_calls = 0;         ///< recorded
+  double cold_cost = 0;       ///< mean of them, hiccups cut
+  bool warm = false;          ///< a cold call is no longer among the costs
   std::vector<double> costs;  ///< of the current examination
   double known_cost = 0;      ///< of the last examination that measured it; 0: never measured
   std::int64_t calls = 0;     ///< ever served
@@ -111,6 +118,9 @@ struct State {
   int examinations = 0;
   std::int64_t quiet_until = 0;  ///< call before which no late look is considered
   int cold = -1;                 ///< candidate of the very first call, which carried one-time costs
+  int stand_in = -1;             ///< last to serve in the place of a winner that was cold
+  double invested = 0;           ///< what cold calls of the winner cost beyond the stand-in ...
+  double earned = 0;             ///< ... and what its warm ones gained
   bool from_memory = false;
 
   /// What the next run may be told: the settled winner; empty name while undecided.
@@ -126,13 +136,15 @@ class Selector {
   Choice next(std::uint64_t signature, std::span<const Candidate> candidates);
 
   /// The candidate that serves the next call whatever the estimates are; -1: next() must be asked.
-  int settled(std::uint64_t signature) const;
+  /// `prepared`: no candidate is cold there.
+  int settled(std::uint64_t signature, bool prepared = true) const;
   /// next() for a signature whose candidate is settled.
   Choice serve(std::uint64_t signature);
 
   /// The agreed time of a finished call. A time that is not positive and finite tells nothing and
-  /// is treated as `abandon`.
-  void record(std::uint64_t signature, int candidate, double slowest_seconds, std::int64_t bytes);
+  /// is treated as `abandon`. `cold`: as the candidate was given to next().
+  void record(std::uint64_t signature, int candidate, double slowest_seconds, std::int64_t bytes,
+              bool cold = false);
 
   /// The call failed: its time says nothing about the strategy.
   void abandon(std::uint64_t signature, int candidate);
