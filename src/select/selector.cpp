@@ -96,7 +96,8 @@ double predicted(const State& s, int i, double scale) {
   const auto& c = s.candidates[i];
   if (seen_cold_only(s, i)) return std::min(c.cost(), c.estimate_s * scale);
   if (c.measured()) return known_cost(s, i);
-  return c.known_cost > 0 ? c.known_cost : c.estimate_s * scale;
+  if (c.known_cost > 0) return c.known_cost;
+  return c.estimate_s * scale + (c.name == "native" ? 0 : s.first_look);
 }
 
 /// The cost everything is compared with: measured if anything is, else estimated.
@@ -671,6 +672,7 @@ void Selector::record(std::uint64_t signature, int candidate, double slowest_sec
       candidate != s->stand_in)
     s->spent += std::max(0.0, cost - known_cost(*s, best_before));
   if (s->recorded == 0) s->cold = candidate;
+  s->first_look = policy_.first_look_s * cost / slowest_seconds;
   ++s->recorded;
   count_against_native(*s, candidate, cost);
   if (s->phase == Phase::only) {

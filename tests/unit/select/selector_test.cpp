@@ -151,6 +151,18 @@ TEST(Selector, ExpensiveLookWaitsUntilTheRunCanAffordIt) {
   EXPECT_GT(std::count(late.chosen.begin(), late.chosen.end(), 4), 1000);
 }
 
+TEST(Selector, ShortRunsOfSmallCallsDoNotPayForNewBuffers) {
+  Machine machine;
+  machine.add("native", 10e-6, 10e-6);
+  machine.add("plain", 9e-6, 9e-6);
+  machine.add("buffered", 10e-6, 10e-6);
+  Selector selector;
+  const auto out = run(selector, machine, 50);
+  EXPECT_EQ(std::count(out.chosen.begin(), out.chosen.end(), 2), 0);
+  const auto late = run(selector, machine, 5000);
+  EXPECT_GE(std::count(late.chosen.begin(), late.chosen.end(), 2), 1);
+}
+
 TEST(Selector, FirstCallMayBeSlowForEverybody) {
   Selector selector;
   Machine machine;
