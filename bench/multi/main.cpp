@@ -1,4 +1,4 @@
-// choir-bench-multi: many files in one step, by four contenders in turn in the same processes.
+// choir-bench-multi: many files in one step, by five contenders in turn in the same processes.
 //
 // The experiments of the multi-collective I/O paper: p ranks access n files of equal size, each a
 // matrix that is cut into blocks of rows or of columns (its tables 4 and 5), or six variables of
@@ -7,6 +7,7 @@
 //   native       the MPI library's own collective, one file after the other
 //   loop         choir's collective, one file after the other
 //   nonblocking  choir's nonblocking collectives, all started, then MPI_Waitall
+//   joined       the same, with join_nonblocking on
 //   mcio         one call over all files
 //
 // Times are the slowest rank's, between two barriers. Bytes are verified for every contender. One
@@ -186,7 +187,11 @@ void read_plain(const std::string& path, const Share& share, std::vector<char>& 
 /// per part, so that every part keeps its own view, except for mcio and the host, see below.
 class Side {
  public:
-  Side(const Case& what, const Host* host) : what_(what), host_(host) {
+  Side(const Case& what, const Host* host, bool join = false) : what_(what), host_(host) {
+    MPI_Info info = MPI_INFO_NULL;
+    check(MPI_Info_create(&info), "MPI_Info_create");
+    if (host == nullptr)
+      check(MPI_Info_set(info, "choir_join_nonblocking", join ? "on" : "off"), "MPI_Info_set");
     for (int part = 0; part < what.parts; ++part) {
       MPI_File file = MPI_FILE_NULL;
       const auto* path = what.paths[static_cast<std::size_t>(part)].c_str();
@@ -194,11 +199,12 @@ class Side {
       auto* const open = host_ != nullptr ? host_->open : &MPI_File_open;
       auto* const view = host_ != nullptr ? host_->set_view : &MPI_File_set_view;
       const auto& share = what.shares[static_cast<std::size_t>(part)];
-      check(open(MPI_COMM_WORLD, path, mode, MPI_INFO_NULL, &file), "MPI_File_open");
+      check(open(MPI_COMM_WORLD, path, mode, info, &file), "MPI_File_open");
       check(view(file, share.displacement, MPI_BYTE, share.filetype, "native", MPI_INFO_NULL),
             "MPI_File_set_view");
       files_.push_back(file);
     }
+    MPI_Info_free(&info);
   }
   ~Side() {
     for (auto& file : files_) (host_ != nullptr ? host_->close : &MPI_File_close)(&file);
@@ -282,6 +288,7 @@ void verify(const Case& what, Contender& one, bool writing, int salt,
       std::fill(buffer.begin(), buffer.end(), '\0');
   }
   (one.side->*one.step)(writing, buffers);
+  MPI_Barrier(MPI_COMM_WORLD);  // another rank may still be writing this one's bytes
   int fine = 1, all = 0;
   for (int part = 0; part < what.parts; ++part) {
     const auto& share = what.shares[static_cast<std::size_t>(part)];
@@ -297,10 +304,10 @@ struct Options {
   std::vector<int> files{4, 8, 16, 32};
   std::vector<std::string> patterns{"row", "column", "astro3d"};
   std::vector<std::string> operations{"read", "write"};
-  std::vector<std::string> contenders{"native", "loop", "nonblocking", "mcio"};
+  std::vector<std::string> contenders{"native", "loop", "nonblocking", "joined", "mcio"};
   std::int64_t file_bytes = std::int64_t{4} << 20;
   std::int64_t total_bytes = std::int64_t{8} << 20;  ///< astro3d
-  int repeat = 5, warmup = 25;
+  int repeat = 5, native_repeat = 0, warmup = 25;
   std::string folder = ".";
 };
 
@@ -339,12 +346,13 @@ nlohmann::json report(const Case& what, bool writing, const std::vector<Contende
 }
 
 bool run_case(const Options& options, const Case& what, const Host& host, bool writing) {
-  Side native(what, &host), choir(what, nullptr);
+  Side native(what, &host), choir(what, nullptr), joined(what, nullptr, true);
   std::vector<Contender> contenders;
   for (const auto& name : options.contenders) {
     if (name == "native") contenders.push_back({name, &native, &Side::one_by_one, {}, true});
     if (name == "loop") contenders.push_back({name, &choir, &Side::one_by_one, {}, true});
     if (name == "nonblocking") contenders.push_back({name, &choir, &Side::all_started, {}, true});
+    if (name == "joined") contenders.push_back({name, &joined, &Side::all_started, {}, true});
     if (name == "mcio") contenders.push_back({name, &choir, &Side::in_one_call, {}, true});
   }
   std::vector<std::vector<char>> buffers;
@@ -355,10 +363,12 @@ bool run_case(const Options& options, const Case& what, const Host& host, bool w
   choir.one_by_one(true, buffers);  // the bytes that are read, and blocks that are there already
   MPI_Barrier(MPI_COMM_WORLD);
   for (auto& one : contenders)
-    for (int i = 0; i < (one.side == &native ? 2 : options.warmup); ++i)
+    for (int i = 0; i < (one.side == &native ? 1 : options.warmup); ++i)
       timed(one, writing, buffers);
   for (int i = 0; i < options.repeat; ++i)
-    for (auto& one : contenders) one.seconds.push_back(timed(one, writing, buffers));
+    for (auto& one : contenders)
+      if (one.side != &native || options.native_repeat == 0 || i < options.native_repeat)
+        one.seconds.push_back(timed(one, writing, buffers));
   int salt = writing ? 1 : 0;
   bool fine = true;
   for (auto& one : contenders) {
@@ -407,13 +417,14 @@ int main(int argc, char** argv) {
   app.add_option("--files", options.files, "numbers of files")->delimiter(',');
   app.add_option("--patterns", options.patterns, "row, column, astro3d")->delimiter(',');
   app.add_option("--operations", options.operations, "read, write")->delimiter(',');
-  app.add_option("--contenders", options.contenders, "native, loop, nonblocking, mcio")
+  app.add_option("--contenders", options.contenders, "native, loop, nonblocking, joined, mcio")
       ->delimiter(',');
   app.add_option("--file-bytes", options.file_bytes, "of one file, a multiple of 16K")
       ->transform(CLI::AsSizeValue(false));
   app.add_option("--total-bytes", options.total_bytes, "of astro3d's file")
       ->transform(CLI::AsSizeValue(false));
   app.add_option("--repeat", options.repeat, "measured steps of each contender");
+  app.add_option("--native-repeat", options.native_repeat, "the same of native; 0: as many");
   app.add_option("--warmup", options.warmup, "steps of choir's contenders before, to choose in");
   app.add_option("--dir", options.folder, "where the files are made");
   try {

@@ -88,8 +88,10 @@ Call::~Call() = default;
 bool Call::poll() {
   switch (state_) {
     case State::queued:
+      if (held_.load(std::memory_order_acquire)) return false;
       if (!joint_) return begin();
       state_ = State::joined;  // before it is known: the joint call may finish at once
+      file_.set_leader(joint_->lead_file());
       joint_->member_ready();
       return true;
     case State::joined:
@@ -499,6 +501,7 @@ void Call::finish(int error_class) {
     file_.note_choice(file_.strategies().rows()[static_cast<std::size_t>(row_)].name, reason_);
   if (file_.witness().wanted()) witness();
   tasks_.clear();
+  if (joint_) file_.set_leader(nullptr);
   state_ = State::done;
 }
 

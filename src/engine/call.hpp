@@ -51,6 +51,8 @@ class Call {
   Call(File& file, CallRequest request, Ahead ahead);
   ~Call();
 
+  /// Before it enters its file's queue: it waits there until a joiner starts it.
+  void hold() { held_ = true; }
   /// Advances as far as possible without waiting; true if anything happened.
   bool poll();
   bool done() const { return state_ == State::done; }
@@ -112,6 +114,7 @@ class Call {
   File& file_;
   CallRequest request_;
   std::shared_ptr<JointCall> joint_;
+  std::atomic<bool> held_{false};            ///< `joint_` may still be set
   std::atomic<State> state_{State::queued};  ///< done() is asked by threads that do not poll
   int error_ = 0;
   std::int64_t bytes_ = 0;

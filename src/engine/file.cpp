@@ -10,6 +10,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "engine/joiner.hpp"
 #include "engine/progress.hpp"
 #include "mpi/error.hpp"
 
@@ -140,6 +141,7 @@ File::File(std::shared_ptr<Neighbourhood> hood, FileFacts facts, Settings settin
   resolve_strategies();
   hood_->learned().load(*hood_, *room_, settings_.memory);
   start_selector();
+  enlist();
   witness_ = std::make_unique<Witness>(settings_.stats, settings_.trace);
   // One node has no metadata server to overload, and a file deleted while open stays usable, as it
   // does natively.
@@ -152,6 +154,7 @@ File::~File() {
       hood_->learned().remember(facts_.file_system, signature, state->result());
   hood_->learned().store(*hood_, settings_.memory);
   if (fd_ >= 0) ::close(fd_);
+  if (joiner_) joiner_->leave(joiner_number_);
   hood_->give_back(std::move(room_));
 }
 
@@ -229,15 +232,62 @@ void File::enter(std::shared_ptr<Call> call, bool leave) {
   {
     const std::lock_guard lock(incoming_mutex_);
     incoming_.push_back(std::move(call));
+    apart_ = true;
   }
   if (!leave) poll();
 }
 
+/// Collective. By itself only where it gains (each call costs messages) and costs no overlap (a
+/// thread starts what is held while the program computes).
+bool File::wants_joining() {
+  const auto& wish = settings_.join_nonblocking;
+  if (wish == "off" || hood_->topology().ranks() == 1) return false;
+  if (wish == "on") return true;
+  if (hood_->one_node()) return false;
+  int everywhere = Progress::instance().thread_serves(*this) ? 1 : 0;
+  check(PMPI_Allreduce(MPI_IN_PLACE, &everywhere, 1, MPI_INT, MPI_MIN, room_->comm.get()));
+  return everywhere != 0;
+}
+
+/// Collective, as opening files is.
+void File::enlist() {
+  if (!wants_joining()) return;
+  joiner_ = Joiner::of(hood_);
+  if (joiner_) joiner_number_ = joiner_->enlist();
+  if (joiner_number_ < 0) joiner_.reset();
+}
+
+bool File::joins() const { return joiner_ && settings_.join_nonblocking != "off"; }
+
+std::shared_ptr<Call> File::start_joinable(CallRequest request, bool patient) {
+  auto call = std::make_shared<Call>(*this, std::move(request));
+  call->hold();
+  bool apart = false;
+  {
+    const std::lock_guard lock(incoming_mutex_);
+    apart = apart_.exchange(false);
+    under_way_.fetch_add(1, std::memory_order_relaxed);
+    incoming_.push_back(call);
+  }
+  has_joined_ = true;
+  joiner_->hold(joiner_number_, call, apart, patient);
+  return call;
+}
+
+void File::hurry() {
+  if (joiner_) joiner_->hurry();
+}
+
+Bell& File::bell() {
+  Bell* const muster = joiner_ ? joiner_->bell() : nullptr;
+  return muster != nullptr ? *muster : room_->arena->bell(hood_->local());
+}
+
 bool File::poll() {
   if (!busy()) return false;
+  bool advanced = joiner_ && joiner_->poll();
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock()) return false;
-  bool advanced = false;
+  if (!lock.owns_lock()) return advanced;
   while (true) {
     if (calls_.empty()) {
       const std::lock_guard moving(incoming_mutex_);

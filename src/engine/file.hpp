@@ -71,6 +71,19 @@ class File final : public FileAccess {
   void set_track(Operation operation, Track track) {
     tracks_[operation == Operation::write ? 1 : 0] = std::move(track);
   }
+  /// Whether nonblocking calls on this file wait to be joined with others. The same on all ranks.
+  bool joins() const;
+  /// Whether start_joinable() was ever called. The same on all ranks at the same call of the file.
+  bool has_joined() const { return has_joined_; }
+  /// A nonblocking call that waits for others; see Joiner::hold.
+  std::shared_ptr<Call> start_joinable(CallRequest request, bool patient);
+  /// The program waits: what is held is started as soon as all ranks have it.
+  void hurry();
+  /// The file whose polling advances this one's call; null: this one's own.
+  File* leader() const { return leader_.load(std::memory_order_acquire); }
+  void set_leader(File* file) { leader_.store(file, std::memory_order_release); }
+  /// What rings when this file's calls may go on.
+  Bell& bell();
   /// The host MPI has carried out what `call` wanted of it.
   void finish_host(Call& call, int error_class, std::int64_t bytes);
   /// Advances the calls under way; true if anything happened.
@@ -93,6 +106,8 @@ class File final : public FileAccess {
   bool may_repeat(const CallRequest& request, const Track& track) const;
   Vote run_ahead(const CallRequest& request, const Track& track);
   Finished finish_repeated(const CallRequest& request, const Track& track, const Opening& opening);
+  bool wants_joining();
+  void enlist();
 
   std::shared_ptr<Neighbourhood> hood_;
   FileFacts facts_;
@@ -119,6 +134,13 @@ class File final : public FileAccess {
   std::mutex mutex_;  ///< held while calls advance
   std::deque<std::shared_ptr<Call>> calls_;
   std::atomic<int> under_way_{0};
+  std::atomic<File*> leader_{nullptr};
+
+  std::shared_ptr<Joiner> joiner_;
+  int joiner_number_ = -1;
+  /// Calls that are not joined were made since the last one that is; the same on all ranks.
+  std::atomic<bool> apart_{false};
+  std::atomic<bool> has_joined_{false};
 
   int fd_ = -1;
   int fd_error_ = 0;

@@ -54,20 +54,54 @@ std::size_t JointCall::capacity(File& lead) {
 std::vector<std::shared_ptr<Call>> JointCall::start(std::vector<Part> parts, bool may_run_ahead) {
   const auto joint = std::make_shared<JointCall>();
   joint->may_run_ahead_ = may_run_ahead;
-  std::vector<File*> files;
-  std::vector<std::shared_ptr<Call>> first_of_file;
-  for (auto& part : parts) {
-    joint->members_.push_back(std::make_shared<Call>(*part.file, std::move(part.request), joint));
-    if (std::find(files.begin(), files.end(), part.file) != files.end()) continue;
-    files.push_back(part.file);
-    first_of_file.push_back(joint->members_.back());
-  }
-  joint->lead_ = joint->members_.front().get();
-  joint->others_.assign(files.begin() + 1, files.end());
-  auto members = joint->members_;
+  std::vector<std::shared_ptr<Call>> members;
+  for (auto& part : parts)
+    members.push_back(std::make_shared<Call>(*part.file, std::move(part.request), joint));
+  auto first_of_file = joint->take_members(members);
   // The lead last: it begins at once if all others are free.
-  for (std::size_t i = files.size(); i-- > 0;) files[i]->enter(std::move(first_of_file[i]));
+  for (std::size_t i = first_of_file.size(); i-- > 0;) {
+    auto& file = first_of_file[i]->file();
+    file.enter(std::move(first_of_file[i]));
+  }
   return members;
+}
+
+/// Gives the first member of each file.
+std::vector<std::shared_ptr<Call>> JointCall::take_members(
+    std::vector<std::shared_ptr<Call>> members) {
+  members_ = std::move(members);
+  lead_ = members_.front().get();
+  lead_file_ = &members_.front()->file();
+  std::vector<std::shared_ptr<Call>> first_of_file;
+  for (auto& member : members_) {
+    auto* const file = &member->file();
+    const bool seen = file == lead_file_
+                          ? !first_of_file.empty()
+                          : std::find(others_.begin(), others_.end(), file) != others_.end();
+    if (seen) continue;
+    if (file != lead_file_) others_.push_back(file);
+    first_of_file.push_back(member);
+  }
+  return first_of_file;
+}
+
+void JointCall::join(std::vector<std::shared_ptr<Call>> calls) {
+  std::size_t next = 0;
+  while (next < calls.size()) {
+    const auto most = std::max<std::size_t>(1, capacity(calls[next]->file()));
+    const auto end = std::min(calls.size(), next + most);
+    std::vector<std::shared_ptr<Call>> members(calls.begin() + static_cast<std::ptrdiff_t>(next),
+                                               calls.begin() + static_cast<std::ptrdiff_t>(end));
+    next = end;
+    if (members.size() > 1) {
+      const auto joint = std::make_shared<JointCall>();
+      joint->may_run_ahead_ = true;
+      joint->take_members(members);
+      for (auto& member : members) member->joint_ = joint;
+    }
+    // From here on other threads may carry them out.
+    for (auto& member : members) member->held_.store(false, std::memory_order_release);
+  }
 }
 
 Neighbourhood& JointCall::hood() const { return members_.front()->file().hood(); }

@@ -39,6 +39,13 @@ class JointCall : public std::enable_shared_from_this<JointCall> {
   /// starts it can wait for storage, so the rank may move its bytes before it meets the others.
   static std::vector<std::shared_ptr<Call>> start(std::vector<Part> parts, bool may_run_ahead);
 
+  /// Joins calls that are held in their files' queues, as few joint calls as the leads' rooms
+  /// allow: the same calls on all ranks, the files one after the other, reading or writing all. One
+  /// alone is an ordinary call.
+  static void join(std::vector<std::shared_ptr<Call>> calls);
+
+  /// Whose polling advances the call.
+  File* lead_file() const { return lead_file_; }
   bool led_by(const Call& call) const { return &call == lead_; }
   /// A file's earlier calls are done.
   void member_ready() { ready_.fetch_add(1, std::memory_order_acq_rel); }
@@ -77,10 +84,12 @@ class JointCall : public std::enable_shared_from_this<JointCall> {
   void start_tasks(const std::vector<Call*>& members);
   void add_tasks(const std::vector<Call*>& members);
 
+  std::vector<std::shared_ptr<Call>> take_members(std::vector<std::shared_ptr<Call>> members);
   Neighbourhood& hood() const;
   Room& room() const;
 
   const Call* lead_ = nullptr;
+  File* lead_file_ = nullptr;
   std::vector<std::shared_ptr<Call>> members_;  ///< the first is the lead; empty once done
   std::vector<File*> others_;  ///< files whose queue holds a member, but the lead's
   std::atomic<std::size_t> ready_{0};

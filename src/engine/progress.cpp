@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/joiner.hpp"
 #include "mpi/host_progress.hpp"
 
 namespace choir {
@@ -44,8 +45,6 @@ bool mpi_allows_threads() {
   }();
   return allows;
 }
-
-Bell& own_bell(File& file) { return file.room().arena->bell(file.hood().local()); }
 
 }  // namespace
 
@@ -157,14 +156,36 @@ bool Progress::busy() const {
   return false;
 }
 
+void Progress::hurry() {
+  if (!Joiner::any_held()) return;
+  const std::lock_guard lock(state().mutex);
+  for (auto& entry : state().files) {
+    if (!entry.file->joins() || !entry.file->busy()) continue;
+    entry.file->hurry();
+    if (entry.by_thread) ring(entry.file->room().arena->bell(entry.file->hood().local()));
+  }
+}
+
+/// Advances a file that is waited for; if its call is part of one led by another file, that one,
+/// pinned: another thread of the program may be about to close it.
+bool Progress::advance(File& file) {
+  if (file.poll()) return true;
+  File* const leader = file.leader();
+  if (leader == nullptr || leader == &file) return false;
+  auto& s = state();
+  std::unique_lock lock(s.mutex);
+  const auto* entry = s.find(leader);
+  return entry != nullptr && poll_file(static_cast<std::size_t>(entry - s.files.data()), lock);
+}
+
 void Progress::wait(const std::function<bool()>& done, File* file) {
-  Bell& bell = own_bell(*file);
   const bool crowded = file->hood().crowded();
   int looks = 0;
+  file->hurry();
   while (true) {
     if (done()) return;
     // The call waited for first; other files that have nobody else are looked at less often.
-    if (file->poll() || (looks % 16 == 15 && poll_unserved())) {
+    if (advance(*file) || (looks % 16 == 15 && poll_unserved())) {
       looks = 0;
       continue;
     }
@@ -177,9 +198,9 @@ void Progress::wait(const std::function<bool()>& done, File* file) {
       continue;
     }
     attend_to_messages(*file);
-    Nap nap(bell);
-    if (done() || file->poll()) continue;
-    const bool alone = !needs_mpi(*file) && !program_needed();
+    Nap nap(file->bell());
+    if (done() || advance(*file)) continue;
+    const bool alone = !needs_mpi(*file) && !program_needed() && file->leader() == nullptr;
     nap.sleep(alone ? long_sleep_s : short_sleep_s);
   }
 }
@@ -259,7 +280,7 @@ void Progress::run() {
       first = std::find_if(s.files.begin(), s.files.end(), State::waits_for_thread)->file;
       s.pinned.push_back(first);  // while we listen to its bell
     }
-    Bell& bell = own_bell(*first);
+    Bell& bell = first->bell();
     const auto advance = [this] {
       try {
         return poll_files(State::waits_for_thread);

@@ -26,6 +26,8 @@ class Progress {
 
   /// Advances every open file; true if anything happened. May take as long as a disk.
   bool poll();
+  /// The program asks for something: calls that wait to be joined wait no longer.
+  void hurry();
   /// Advances the files whose nonblocking calls have no thread.
   bool poll_unserved();
   /// Calls under way in any file.
@@ -48,6 +50,7 @@ class Progress {
   Progress() = default;
   void run();
   bool poll_file(std::size_t index, std::unique_lock<std::mutex>& lock);
+  bool advance(File& file);
   template <class Wanted>
   bool poll_files(Wanted&& wanted);
   void start_thread();

@@ -130,6 +130,7 @@ Finished File::finish_repeated(const CallRequest& request, const Track& track,
 }
 
 std::optional<Finished> File::repeat(CallRequest& request, std::shared_ptr<Call>& begun) {
+  apart_.store(true, std::memory_order_relaxed);  // also where no call enters the queue
   {
     const std::lock_guard lock(mutex_);
     const auto& track = tracks_[request.operation == Operation::write ? 1 : 0];

@@ -20,6 +20,8 @@
 
 namespace choir {
 
+class Joiner;
+
 /// Requests and ranks choir uses for one open file. Calls on one file are carried out one after the
 /// other.
 struct Room {
@@ -65,6 +67,8 @@ class Neighbourhood {
 
   PlanCache& plans() { return plans_; }
   Learned& learned() { return learned_; }
+  /// What joins the files' nonblocking calls, while a file wants it.
+  std::weak_ptr<Joiner>& joiner() { return joiner_; }
 
  private:
   Comm comm_;
@@ -79,6 +83,7 @@ class Neighbourhood {
   int turn_ = 0;
   PlanCache plans_;
   Learned learned_;
+  std::weak_ptr<Joiner> joiner_;
 };
 
 }  // namespace choir

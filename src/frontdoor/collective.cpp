@@ -167,12 +167,22 @@ int blocking_collective(const DataCall& call, MPI_Status* status, const Host& ho
   });
 }
 
+/// The same for a call that may be joined with those on other files.
+std::shared_ptr<Call> start_joinable(OpenFile& file, CallRequest request) {
+  auto& engine = *file.engine;
+  if (!engine.joins()) return start_nonblocking(file, std::move(request));
+  if (!engine.settings().record.empty()) record_call(file, request.access);
+  auto call = engine.start_joinable(std::move(request), Progress::instance().thread_serves(engine));
+  Progress::instance().call_started(engine, call);
+  return call;
+}
+
 int nonblocking_collective(const DataCall& call, MPI_Request* request, const HostRequest& host) {
   OpenFile* file = OpenFiles::instance().find(call.handle);
   if (file == nullptr || !file->served_later(call.operation)) return host();
   return c_boundary(call.handle, [&] {
     auto asked = ask(*file, call);
-    const auto running = start_nonblocking(*file, std::move(asked.request));
+    const auto running = start_joinable(*file, std::move(asked.request));
     advance_pointer(*file, call, asked.position, asked.bytes);
     return make_request(*file, running, request);
   });

@@ -35,6 +35,8 @@ struct Asked {
   std::int64_t bytes = 0;
 };
 Asked ask(const OpenFile& file, const DataCall& call);
+/// Begins a nonblocking call, which may wait to be joined with those on other files.
+std::shared_ptr<Call> start_joinable(OpenFile& file, CallRequest request);
 /// After a call was begun: the file pointer moves by what was asked for.
 void advance_pointer(OpenFile& file, const DataCall& call, MPI_Offset position, std::int64_t bytes);
 /// An error class, of a code.

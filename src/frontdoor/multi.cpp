@@ -17,7 +17,8 @@ struct Started {
   OpenFile* file = nullptr;  ///< null: the host MPI serves it
   std::shared_ptr<Call> call;
   MPI_Request host = MPI_REQUEST_NULL;
-  int error = 0;  ///< it could not be started
+  int error = 0;      ///< it could not be started
+  bool held = false;  ///< it waits to be joined, and somebody advances it already
 };
 
 DataCall data_call(Operation operation, const choir_multi_part& part) {
@@ -61,6 +62,17 @@ void start_joint(std::vector<JointCall::Part> asked, const std::vector<Started*>
   }
 }
 
+/// Whether nonblocking calls on one of the files are, or were, joined with others. They may still
+/// be waiting behind each other in an order that only their joiner knows, so a call that ties files
+/// together has to go through it too. The same answer on all ranks.
+bool among_joined(int count, const choir_multi_part* parts) {
+  for (int i = 0; i < count; ++i) {
+    const OpenFile* file = OpenFiles::instance().find(parts[i].file);
+    if (file != nullptr && file->engine->joins() && file->engine->has_joined()) return true;
+  }
+  return false;
+}
+
 /// Begins every part. What fails here on one rank (memory, a pointer that cannot be read) is that
 /// part's error; bad arguments travel with the call, so that all ranks learn them.
 /// `waiting`: the program waits in the call.
@@ -69,6 +81,7 @@ std::vector<Started> start_all(Operation operation, int count, const choir_multi
   std::vector<Started> started(static_cast<std::size_t>(count));
   std::vector<JointCall::Part> asked;
   std::vector<Started*> joined;
+  const bool hold = among_joined(count, parts);
   for (int i = 0; i < count; ++i) {
     auto& one = started[static_cast<std::size_t>(i)];
     OpenFile* file = OpenFiles::instance().find(parts[i].file);
@@ -79,8 +92,13 @@ std::vector<Started> start_all(Operation operation, int count, const choir_multi
     const auto call = data_call(operation, parts[i]);
     auto what = ask(*file, call);
     advance_pointer(*file, call, what.position, what.bytes);
-    if (!file->engine->settings().record.empty()) record_call(*file, what.request.access);
     one.file = file;
+    one.held = hold && file->engine->joins();
+    if (one.held) {
+      one.call = start_joinable(*file, std::move(what.request));
+      continue;
+    }
+    if (!file->engine->settings().record.empty()) record_call(*file, what.request.access);
     asked.push_back({file->engine.get(), std::move(what.request)});
     joined.push_back(&one);
   }
@@ -142,7 +160,7 @@ void multi_start(Operation operation, int count, const choir_multi_part* parts,
       errors[i] = one.error != 0 ? class_of(one.error) : MPI_SUCCESS;
       if (one.file == nullptr) continue;
       errors[i] = make_request(*one.file, one.call, &requests[i]);
-      Progress::instance().call_started(*one.file->engine, one.call);
+      if (!one.held) Progress::instance().call_started(*one.file->engine, one.call);
     }
   });
 }

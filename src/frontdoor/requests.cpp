@@ -104,6 +104,7 @@ bool concerns_requests(int count, const MPI_Request* given) {
 }
 
 void advance_requests() {
+  Progress::instance().hurry();
   Progress::instance().poll_unserved();
   if (!requests_outstanding()) return;
   auto& all = requests();

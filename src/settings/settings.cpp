@@ -117,6 +117,10 @@ std::vector<Key> make_keys() {
                "who does what in a call over many files"),
       bool_key("spread_files", &Settings::spread_files,
                "small files opened one after the other have different aggregators"),
+      word_key(
+          "join_nonblocking", &Settings::join_nonblocking, "off, auto or on",
+          "whether nonblocking calls on several files are carried out as one",
+          {"off", "auto", "on"}),
       word_key("backend", &Settings::backend, "posix or io_uring", "how storage is reached",
                {"posix", "io_uring"}),
       word_key("progress", &Settings::progress, "auto, thread or poll",

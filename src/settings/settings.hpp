@@ -16,11 +16,12 @@ namespace choir {
 
 struct Settings {
   std::string strategy = "auto";
-  std::string read_strategy;            ///< overrides `strategy` for reads; set by hints
-  std::string write_strategy;           ///< likewise for writes
-  std::string candidates;               ///< comma list; empty: all that apply
-  std::string multi_strategy = "auto";  ///< of calls over many files
-  bool spread_files = true;             ///< small files have different aggregators
+  std::string read_strategy;             ///< overrides `strategy` for reads; set by hints
+  std::string write_strategy;            ///< likewise for writes
+  std::string candidates;                ///< comma list; empty: all that apply
+  std::string multi_strategy = "auto";   ///< of calls over many files
+  bool spread_files = true;              ///< small files have different aggregators
+  std::string join_nonblocking = "off";  ///< consecutive nonblocking calls on several files
   std::string backend = "posix";
   std::string progress = "auto";
   int aggregators_per_node = 0;

@@ -334,10 +334,12 @@ void one_file_full(const char* strategy) {
   std::vector<MPI_Datatype> types(3, MPI_BYTE);
   std::vector<MPI_Offset> offsets(3, static_cast<MPI_Offset>(length) * rank);
   std::vector<MPI_Status> statuses(3);
-  const int code = MCIO_File_write_at_all(files.data(), 3, offsets.data(), buffers.data(),
-                                          counts.data(), types.data(), statuses.data());
-  expect(code == MPI_ERR_IN_STATUS, "a full file is an error in a status");
-  expect(statuses[1].MPI_ERROR == MPI_ERR_NO_SPACE, "the full file says so on every rank");
+  for (int again = 0; again < 2; ++again) {  // the second time ranks may move their bytes first
+    const int code = MCIO_File_write_at_all(files.data(), 3, offsets.data(), buffers.data(),
+                                            counts.data(), types.data(), statuses.data());
+    expect(code == MPI_ERR_IN_STATUS, "a full file is an error in a status");
+    expect(statuses[1].MPI_ERROR == MPI_ERR_NO_SPACE, "the full file says so on every rank");
+  }
   for (const std::size_t f : {std::size_t{0}, std::size_t{2}}) {
     expect(statuses[f].MPI_ERROR == MPI_SUCCESS, "the other files are fine");
     std::fill(in.begin(), in.end(), 0);
