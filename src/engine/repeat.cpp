@@ -57,7 +57,7 @@ std::int64_t bytes_moved(const CallRequest& request, const Outcome& verdict) {
 
 /// The same answer as an ordinary call's that runs ahead, for a pattern that did before.
 bool File::may_repeat(const CallRequest& request, const Track& track) const {
-  if (request.error != 0 || busy() || witness_->wanted() || !track.fits(request.access) ||
+  if (request.error != 0 || witness_->wanted() || !track.fits(request.access) ||
       request.access.bytes() > most_bytes)
     return false;
   if (track.candidate < 0) return true;
@@ -131,6 +131,7 @@ Finished File::finish_repeated(const CallRequest& request, const Track& track,
 
 std::optional<Finished> File::repeat(CallRequest& request, std::shared_ptr<Call>& begun) {
   apart_.store(true, std::memory_order_relaxed);  // also where no call enters the queue
+  if (busy()) return std::nullopt;  // whoever advances those calls may have the lock for long
   {
     const std::lock_guard lock(mutex_);
     const auto& track = tracks_[request.operation == Operation::write ? 1 : 0];
