@@ -30,7 +30,9 @@ int seats_for(const Settings& settings, const Topology& topology) {
 
 /// Settings that are left to the node, decided.
 Settings settled(Settings settings, const Topology& topology) {
-  if (settings.cycle_buffer_bytes == 0) settings.cycle_buffer_bytes = default_cycle_bytes(topology);
+  if (settings.cycle_buffer_bytes == 0)
+    settings.cycle_buffer_bytes =
+        default_cycle_bytes(topology.nodes(), topology.ranks(), topology.cores_per_node());
   return settings;
 }
 

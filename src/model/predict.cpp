@@ -100,9 +100,8 @@ Scenario checked(Scenario scenario) {
 
 }  // namespace
 
-Parameters engine_parameters(const Scenario& scenario, const Topology& topology) {
+Parameters engine_parameters(const Scenario& scenario) {
   auto p = scenario.parameters;
-  if (p.cycle_bytes == 0) p.cycle_bytes = default_cycle_bytes(topology);
   p.most_cycle_bytes = std::max<std::int64_t>(
       4096, p.scaling ? std::max(p.cycle_bytes, p.most_cycle_bytes) : p.cycle_bytes);
   p.stripe_unit = scenario.machine.servers.unit;
@@ -132,7 +131,7 @@ int seats_per_node(const Parameters& parameters, const Topology& topology) {
 Model::Model(Scenario scenario)
     : s_(checked(std::move(scenario))),
       topology_(topology_of(s_.machine)),
-      parameters_(engine_parameters(s_, topology_)),
+      parameters_(engine_parameters(s_)),
       workload_(s_.workload) {}
 
 Call Model::call_of(std::int64_t number, std::span<const RankSummary> ranks) const {

@@ -51,8 +51,8 @@ struct Parameters {
 /// A cycle buffer where nobody set one: it should stay in an aggregator's cache, unless the ranks
 /// of the only node share cores. Each window then costs them a sleep and a wake-up, so that windows
 /// are better few and large.
-inline std::int64_t default_cycle_bytes(const Topology& topology) {
-  const bool crowded = topology.nodes() == 1 && topology.ranks() > topology.cores_per_node();
+constexpr std::int64_t default_cycle_bytes(int nodes, int ranks, int cores_per_node) {
+  const bool crowded = nodes == 1 && ranks > cores_per_node;
   return std::int64_t{crowded ? 4 : 1} << 20;
 }
 

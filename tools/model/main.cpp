@@ -172,6 +172,9 @@ void run_scenario(Options& options) {
   auto& machine = options.scenario.machine;
   if (!options.netbench.empty()) use_netbench(machine, options.netbench);
   if (!options.iobench.empty()) use_iobench(machine, options.iobench);
+  auto& cycle_bytes = options.scenario.parameters.cycle_bytes;
+  if (cycle_bytes == 0)
+    cycle_bytes = default_cycle_bytes(machine.nodes, machine.ranks, machine.cores);
   if (options.seek_ms >= 0) machine.servers.seek_s = options.seek_ms * 1e-3;
   options.scenario.writing = !options.read;
   options.scenario.first_call = !options.known;
@@ -198,7 +201,7 @@ void run_scenario(Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  options.scenario.parameters.cycle_bytes = 0;  // the runtime's defaults
+  options.scenario.parameters.cycle_bytes = 0;  // as the runtime would have it
   options.scenario.parameters.most_cycle_bytes = 16 << 20;
   CLI::App app{"choir model: predicts strategies on an imaginary machine"};
   add_workload(app, options.scenario.workload);
