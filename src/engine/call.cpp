@@ -130,12 +130,8 @@ Ballot Call::ballot(Vote& vote) {
 void Call::look_at_ground(const PlanEntry& pattern, std::int64_t shift) {
   ground_ = {};
   span_ = {};
-  if (joint_ || file_.fixed_row(request_.operation)) return;
-  Extent span{INT64_MAX, 0};
-  for (const auto& rank : pattern.ranks)
-    if (!rank.empty())
-      span = {std::min(span.begin, rank.low + shift), std::max(span.end, rank.high + shift)};
-  span_ = span;
+  if (joint_ || pattern.span.empty() || file_.fixed_row(request_.operation)) return;
+  span_ = {pattern.span.begin + shift, pattern.span.end + shift};
   ground_ = file_.ground(request_.operation, span_);
 }
 
@@ -238,7 +234,7 @@ void Call::learn_pattern(const Opened& opened) {
     const auto pieces = static_cast<std::int64_t>(one.pieces);
     pattern_->ranks.push_back(one.summary());
     pattern_->pieces += pieces;
-    if (one.bytes > 0) pattern_->grain = std::min(pattern_->grain, one.grain());
+    if (one.bytes > 0) pattern_->add(pattern_->ranks.back(), one.grain());
     sum += select::Signature()
                .add(one.bytes)
                .add(pieces)
@@ -339,12 +335,8 @@ void Call::finish_ahead() {
 
 /// The next call of this kind may take the short way.
 void Call::leave_track() {
-  std::int64_t bytes = 0;
-  for (const auto& rank : pattern_->ranks) bytes += rank.bytes;
-  const auto shift = opening_->shift();
-  const auto span = span_.empty() ? span_ : Extent{span_.begin - shift, span_.end - shift};
   file_.set_track(request_.operation, {pattern_, plan_, request_.access.file.tile, row_, candidate_,
-                                       signature_, bytes, span, ground_.is_new});
+                                       signature_, ground_.is_new});
 }
 
 bool Call::finish_opening() {
@@ -392,17 +384,14 @@ void Call::start_tasks() {
 
 void Call::make_context(Neighbourhood& hood, Room& room, std::size_t first_aggregator,
                         std::span<const RankSummary> ranks, std::int64_t grain) {
-  std::int64_t bytes = 0, low = INT64_MAX, high = 0;
-  for (const auto& rank : ranks) {
-    bytes += rank.bytes;
-    if (!rank.empty()) low = std::min(low, rank.low), high = std::max(high, rank.high);
-  }
+  const auto& pattern = pattern_ ? *pattern_ : *guess_;
   const auto& settings = file_.settings();
   const bool sieves =
       request_.operation == Operation::read ? settings.sieve_reads : settings.sieve_writes;
   const auto threshold =
       sieves ? settings.sieve_threshold : std::numeric_limits<double>::infinity();
-  const bool sparse = static_cast<double>(bytes) < threshold * static_cast<double>(high - low);
+  const bool sparse = static_cast<double>(pattern.total_bytes) <
+                      threshold * static_cast<double>(pattern.span.size());
   const bool marks =
       request_.operation == Operation::read && (plan_->requests != Requests::sieve || sparse);
   context_.emplace(Context{hood,
@@ -479,8 +468,7 @@ bool Call::finish_closing() { return take_verdict(closing_->verdict()); }
 
 bool Call::take_verdict(const Outcome& verdict) {
   if (plan_->exchange != Exchange::host) bytes_ = bytes_moved(request_, verdict);
-  std::int64_t bytes = 0;
-  for (const auto& rank : pattern_->ranks) bytes += rank.bytes;
+  const auto bytes = pattern_->total_bytes;
   if (candidate_ >= 0) {
     if (verdict.error != 0 || bytes == 0)
       file_.selector().abandon(signature_, candidate_);

@@ -485,7 +485,7 @@ void JointCall::finish(const std::vector<Outcome>& verdicts) {
   for (std::size_t m = 0; m < members_.size(); ++m) {
     if (opening_->members()[m].error != 0 || verdicts[m].error != 0) failed = true;
     if (!members_[m]->pattern_) continue;
-    for (const auto& rank : members_[m]->pattern_->ranks) bytes += rank.bytes;
+    bytes += members_[m]->pattern_->total_bytes;
   }
   if (candidate_ >= 0) {
     auto& selector = members_.front()->file_.selector();

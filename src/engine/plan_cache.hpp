@@ -31,6 +31,8 @@ struct PlanEntry {
   std::int64_t low = 0;
   // Everyone's.
   std::vector<RankSummary> ranks;
+  std::int64_t total_bytes = 0;  ///< of all ranks; kept, since a job may have very many
+  Extent span;                   ///< of all ranks; empty if nobody asks
   std::int64_t pieces = 0;
   std::uint64_t signature = 0;  ///< sum of all ranks' hashes
   std::int64_t grain = 1;
@@ -44,6 +46,13 @@ struct PlanEntry {
   /// Calls in which this rank moved its bytes before the others turned out to ask otherwise.
   std::atomic<int> vain_runs_ahead{0};
 
+  /// One more rank that asks for something.
+  void add(const RankSummary& rank, std::int64_t rank_grain) {
+    span = total_bytes == 0 ? rank.span()
+                            : Extent{std::min(span.begin, rank.low), std::max(span.end, rank.high)};
+    total_bytes += rank.bytes;
+    grain = std::min(grain, rank_grain);
+  }
   /// The plan of a strategy with these parameters; null if none was made yet.
   std::shared_ptr<const Plan> kept(std::string_view strategy, std::string_view parameters);
   void keep(std::string strategy, std::string parameters, std::shared_ptr<const Plan> plan);

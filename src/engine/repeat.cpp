@@ -63,8 +63,8 @@ bool File::may_repeat(const CallRequest& request, const Track& track) const {
   if (track.candidate < 0) return true;
   // A rank that asks for nothing does not know where the others go; it does as they did.
   if (request.access.bytes() == 0) return selector_.settled(track.signature) == track.candidate;
-  const auto here =
-      ground(request.operation, moved(track.span, request.access.span().begin - track.entry->low));
+  const auto here = ground(
+      request.operation, moved(track.entry->span, request.access.span().begin - track.entry->low));
   return here.is_new == track.new_ground &&
          selector_.settled(track.signature, here.is_new || here.prepared) == track.candidate;
 }
@@ -111,18 +111,19 @@ Finished File::finish_repeated(const CallRequest& request, const Track& track,
   ++hood_->plans().hits;
   std::string_view reason = "set";
   if (track.candidate >= 0) {
-    const auto span = moved(track.span, opening.shift());
+    const auto span = moved(track.entry->span, opening.shift());
     const auto here = ground(request.operation, span);
     const bool cold = table_.rows()[static_cast<std::size_t>(track.row)].warms_up && !here.is_new &&
                       !here.prepared;
     note_ground(request.operation, span, track.row);
     reason = selector_.serve(track.signature).reason;
     note_choice(table_.rows()[static_cast<std::size_t>(track.row)].name, reason);
-    if (verdict.error != 0 || track.bytes == 0)
+    if (verdict.error != 0 || track.entry->total_bytes == 0)
       selector_.abandon(track.signature, track.candidate);
     else
       selector_.record(track.signature, track.candidate,
-                       static_cast<double>(verdict.elapsed_ns) * 1e-9, track.bytes, cold);
+                       static_cast<double>(verdict.elapsed_ns) * 1e-9, track.entry->total_bytes,
+                       cold);
   } else {
     note_choice(table_.rows()[static_cast<std::size_t>(track.row)].name, reason);
   }

@@ -25,8 +25,6 @@ struct Track {
   int row = -1;        ///< of the file's strategy table
   int candidate = -1;  ///< the selector's number of the row; -1: the strategy is fixed
   std::uint64_t signature = 0;
-  std::int64_t bytes = 0;   ///< of all ranks
-  Extent span;              ///< of all ranks, where the entry was first seen
   bool new_ground = false;  ///< the signature is that of ground nothing was written to
 
   /// Whether `access` is the track's pattern, wherever it lies.

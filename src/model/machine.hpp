@@ -35,8 +35,6 @@ struct Machine {
   double piece_s = 10e-9;      ///< processor time of one piece
   bool shared_cores = false;   ///< all nodes share `cores` cores, as in a lab on one computer
   double wait_s = 0;           ///< until a waiting rank gets its turn on a busy core
-  /// Messages of at least this many bytes move only while both ends are inside MPI; 0: none.
-  std::int64_t rendezvous_bytes = 0;
   Servers servers;
 };
 

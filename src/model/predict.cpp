@@ -82,8 +82,8 @@ void check(const Machine& m) {
     throw std::invalid_argument(
         "there is at least one rank, node and core, and no more nodes than ranks");
   if (m.between.bandwidth <= 0 || m.inside.bandwidth <= 0 || m.between.latency_s < 0 ||
-      m.inside.latency_s < 0 || m.rendezvous_bytes < 0)
-    throw std::invalid_argument("bandwidths are positive, latencies and sizes not negative");
+      m.inside.latency_s < 0)
+    throw std::invalid_argument("bandwidths are positive and latencies not negative");
   const auto& d = m.servers;
   if (d.count < 1 || d.unit < 1 || d.bandwidth <= 0 || d.seek_s < 0 || d.request_s < 0 ||
       d.largest_request < 0)
@@ -138,18 +138,6 @@ Call Model::call_of(std::int64_t number, std::span<const RankSummary> ranks) con
   return {workload_, number, topology_, ranks, parameters_, s_.writing, s_.first_call};
 }
 
-/// A relay's rank is an aggregator too and sits in storage requests as often as the one it sends
-/// to. A message that needs both ends at once waits half a request for either: a request a window.
-double Model::stalls_s(const Prediction& prediction, const Plan& plan) const {
-  const auto& t = prediction.traffic;
-  const auto full = t.messages_between_nodes - t.empty_messages;
-  const auto least = s_.machine.rendezvous_bytes;
-  if (plan.relay_of_node.empty() || least <= 0 || full <= 0 || s_.asynchronous) return 0;
-  if (t.bytes_between_nodes / full < least) return 0;
-  const double windows = static_cast<double>(std::max<std::int64_t>(1, t.cycles));
-  return prediction.storage.elapsed_s * std::min(1.0, static_cast<double>(full) / windows);
-}
-
 /// The busiest node sets the pace of the exchange. An aggregator that waits in a system call
 /// receives nothing, so its own exchange and storage add up; but while some wait for servers,
 /// others use the links, so neither of the two as a whole is waited for twice. Asynchronous storage
@@ -184,8 +172,8 @@ void Model::add_times(Prediction& prediction, const Plan& plan, std::int64_t pie
                               ? std::min(seconds.exchange, seconds.storage) / std::max(1.0, windows)
                               : seconds.exchange + prediction.storage.alone_s;
   const double longer = std::max(seconds.exchange, seconds.storage);
-  seconds.total = seconds.agree + stalls_s(prediction, plan) +
-                  (s_.asynchronous ? longer + together : std::max(longer, together));
+  seconds.total =
+      seconds.agree + (s_.asynchronous ? longer + together : std::max(longer, together));
 }
 
 Prediction Model::predict_native(const Call& call) const {

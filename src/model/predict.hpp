@@ -68,7 +68,6 @@ class Model {
  private:
   Prediction predict_native(const Call& call) const;
   Call call_of(std::int64_t number, std::span<const RankSummary> ranks) const;
-  double stalls_s(const Prediction& prediction, const Plan& plan) const;
   void add_times(Prediction& prediction, const Plan& plan, std::int64_t pieces) const;
 
   Scenario s_;

@@ -80,9 +80,6 @@ void add_machine(CLI::App& app, Options& options) {
   real("--inside-latency", m.inside.latency_s, "seconds");
   real("--message-cost", m.message_s, "processor seconds of a message at either end");
   real("--wait", m.wait_s, "seconds until a waiting rank gets a busy core");
-  size(app, "--rendezvous", m.rendezvous_bytes,
-       "messages from this size on move only while both ends are in MPI; 0: none")
-      ->group("Machine");
   app.add_flag("--shared-cores", m.shared_cores, "all nodes share the cores of one computer")
       ->group("Machine");
   app.add_option("--servers", m.servers.count, "data servers")

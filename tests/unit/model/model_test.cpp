@@ -343,27 +343,6 @@ TEST(ModelNative, ListsCostSixteenBytesAPiece) {
   EXPECT_EQ(native.traffic.messages_between_nodes, 8);
 }
 
-TEST(Model, LargeMessagesOfRelaysWaitForBothEnds) {
-  Scenario scenario;
-  scenario.machine.ranks = 8;
-  scenario.machine.nodes = 4;
-  scenario.machine.cores = 2;
-  scenario.workload.name = "vector";
-  scenario.workload.piece = 4096;
-  scenario.workload.bytes_per_rank = 2 << 20;
-  scenario.parameters.cycle_bytes = 1 << 18;
-  const StrategyTable table;
-  const auto seconds = [&](const char* strategy, std::int64_t rendezvous_bytes) {
-    scenario.machine.rendezvous_bytes = rendezvous_bytes;
-    const Model model(scenario);
-    return model.predict(table.rows()[static_cast<std::size_t>(*table.find(strategy))], 0)->seconds;
-  };
-  const auto free = seconds("hierarchical", 0);
-  EXPECT_GT(seconds("hierarchical", 32 << 10).total, free.total + 0.9 * free.storage);
-  EXPECT_EQ(seconds("hierarchical", 1 << 20).total, free.total);
-  EXPECT_EQ(seconds("two_phase", 1).total, seconds("two_phase", 0).total);
-}
-
 TEST(Model, RefusesWhatCannotBe) {
   Scenario scenario;
   scenario.machine.nodes = 17;
