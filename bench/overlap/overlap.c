@@ -242,9 +242,12 @@ static void measure(const char* directory, int repetitions, int count) {
     starts[i] = slowest(started);
   }
   const double idle = thread_idle_second();
-  const double app_computing = application_computing(count, transforms + transforms / 10);
+  double app_computing = application_computing(count, transforms + transforms / 10);
   const double app_blocking = application_blocking(files, count, transforms + transforms / 10);
+  /* Again before and after, and the fastest: a busy moment would pass for I/O that was hidden. */
+  app_computing = fmin(app_computing, application_computing(count, transforms + transforms / 10));
   const double app_overlapped = application_overlapped(files, count, transforms + transforms / 10);
+  app_computing = fmin(app_computing, application_computing(count, transforms + transforms / 10));
   for (int i = 0; i < count; ++i) check(MPI_File_close(&files[i]), "MPI_File_close");
   if (rank == 0) {
     printf("{");

@@ -65,6 +65,7 @@ std::int64_t Layout::offset_of(std::int64_t position) const {
 std::int64_t Layout::position_of(std::int64_t offset) const {
   const auto from_first = offset - origin - tile->span().begin;
   if (from_first <= 0) return 0;
+  if (tile->is_contiguous()) return from_first;
   const auto number = from_first / tile->extent();
   const auto rest = from_first % tile->extent() + tile->span().begin;
   const auto& runs = tile->runs();

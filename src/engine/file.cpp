@@ -315,6 +315,7 @@ std::pair<std::string, std::string> File::last_choice() {
 }
 
 void File::note_choice(std::string_view strategy, std::string_view reason) {
+  noted_ = nullptr;
   const std::lock_guard lock(choice_mutex_);
   if (choice_.first != strategy || choice_.second != reason)
     choice_ = {std::string(strategy), std::string(reason)};

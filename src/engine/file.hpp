@@ -122,7 +122,8 @@ class File final : public FileAccess {
   std::optional<int> fixed_read_, fixed_write_;
   select::Selector selector_;
   std::set<std::uint64_t> signatures_;
-  std::array<Track, 2> tracks_;  ///< of reads and of writes
+  std::array<Track, 2> tracks_;   ///< of reads and of writes
+  const Track* noted_ = nullptr;  ///< whose strategy last_choice() tells already
   ExtentSet written_, prepared_to_read_, prepared_to_write_;
   std::unique_ptr<Witness> witness_;
 

@@ -138,7 +138,7 @@ class Mapped final : public Task {
     const auto range = intersect(view.range, {begin, begin - begin % page + chunk_bytes});
     const auto part = intersect(c_.access.clip(range), {next_, end_});
     const auto last = c_.access.file.offset_of(part.end - 1) + 1;
-    if (touches_most_pages(part.size(), last - begin))
+    if (last - begin >= FileMapping::block_bytes && touches_most_pages(part.size(), last - begin))
       mapping_.populate(view, {begin, last}, c_.operation == Operation::write);
     if (!copy_guarded(c_, part, view)) c_.fail(EIO);
     next_ = part.end;

@@ -15,6 +15,8 @@ namespace choir {
 class FileMapping {
  public:
   static constexpr std::int64_t window_bytes = std::int64_t{64} << 20;
+  /// What populate() does at once; it leaves shorter parts to the page faults.
+  static constexpr std::int64_t block_bytes = std::int64_t{64} << 10;
 
   explicit FileMapping(std::int64_t most_bytes) : most_bytes_(most_bytes) {}
   ~FileMapping();
@@ -40,7 +42,6 @@ class FileMapping {
   void populate(const View& view, Extent part, bool for_writing);
 
  private:
-  static constexpr std::int64_t block_bytes = std::int64_t{64} << 10;
   using Blocks = std::bitset<window_bytes / block_bytes>;
 
   struct Window {

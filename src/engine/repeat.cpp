@@ -109,23 +109,23 @@ Finished File::finish_repeated(const CallRequest& request, const Track& track,
                                const Opening& opening) {
   const auto& verdict = opening.early_verdict();
   ++hood_->plans().hits;
-  std::string_view reason = "set";
+  const auto& strategy = table_.rows()[static_cast<std::size_t>(track.row)].name;
   if (track.candidate >= 0) {
     const auto span = moved(track.entry->span, opening.shift());
     const auto here = ground(request.operation, span);
     const bool cold = table_.rows()[static_cast<std::size_t>(track.row)].warms_up && !here.is_new &&
                       !here.prepared;
     note_ground(request.operation, span, track.row);
-    reason = selector_.serve(track.signature).reason;
-    note_choice(table_.rows()[static_cast<std::size_t>(track.row)].name, reason);
+    note_choice(strategy, selector_.serve(track.signature).reason);
     if (verdict.error != 0 || track.entry->total_bytes == 0)
       selector_.abandon(track.signature, track.candidate);
     else
       selector_.record(track.signature, track.candidate,
                        static_cast<double>(verdict.elapsed_ns) * 1e-9, track.entry->total_bytes,
                        cold);
-  } else {
-    note_choice(table_.rows()[static_cast<std::size_t>(track.row)].name, reason);
+  } else if (noted_ != &track) {
+    note_choice(strategy, "set");
+    noted_ = &track;
   }
   return {verdict.error, verdict.error == 0 ? bytes_moved(request, verdict) : 0};
 }

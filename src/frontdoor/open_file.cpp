@@ -8,6 +8,7 @@ namespace choir {
 
 struct OpenFiles::State {
   std::atomic<int> count{0};  ///< a program served by the host alone must not pay for the lock
+  std::atomic<std::uint64_t> changes{1};  ///< of `files`, counted
   std::shared_mutex mutex;
   std::unordered_map<MPI_File, std::unique_ptr<OpenFile>> files;
 };
@@ -26,9 +27,19 @@ OpenFiles::State& OpenFiles::state() {
 OpenFile* OpenFiles::find(MPI_File handle) {
   auto& s = state();
   if (s.count.load(std::memory_order_relaxed) == 0) return nullptr;
+  // The file of this thread's last call, as long as no file was opened or closed.
+  struct Last {
+    std::uint64_t changes = 0;
+    MPI_File handle{};
+    OpenFile* file = nullptr;
+  };
+  static thread_local Last last;
+  const auto changes = s.changes.load(std::memory_order_acquire);
+  if (last.changes == changes && last.handle == handle) return last.file;
   const std::shared_lock lock(s.mutex);
   const auto found = s.files.find(handle);
-  return found == s.files.end() ? nullptr : found->second.get();
+  last = {changes, handle, found == s.files.end() ? nullptr : found->second.get()};
+  return last.file;
 }
 
 void OpenFiles::add(std::unique_ptr<OpenFile> file) {
@@ -36,6 +47,7 @@ void OpenFiles::add(std::unique_ptr<OpenFile> file) {
   const std::unique_lock lock(s.mutex);
   const auto handle = file->handle;
   s.files[handle] = std::move(file);
+  s.changes.fetch_add(1, std::memory_order_acq_rel);
   s.count = static_cast<int>(s.files.size());
 }
 
@@ -46,6 +58,7 @@ std::unique_ptr<OpenFile> OpenFiles::remove(MPI_File handle) {
   if (found == s.files.end()) return nullptr;
   auto file = std::move(found->second);
   s.files.erase(found);
+  s.changes.fetch_add(1, std::memory_order_acq_rel);
   s.count = static_cast<int>(s.files.size());
   return file;
 }
