@@ -19,9 +19,6 @@ namespace choir {
 namespace {
 
 constexpr std::int64_t page = 4096;
-/// Most bytes a rank moves before it knows that the others ask as before: if they do not, it moves
-/// them again.
-constexpr std::int64_t most_bytes_ahead = std::int64_t{16} << 20;
 /// Of a signature; those below it are the operation and whether the host may serve.
 constexpr std::uint64_t new_ground_bit = 4;
 

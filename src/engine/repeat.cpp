@@ -15,8 +15,6 @@ namespace {
 constexpr int looks_for_others = 2000;
 /// The first without a pause, which would be a good part of the time a meeting takes.
 constexpr int looks_in_haste = 200;
-/// Beyond this, what is saved does not show, and moving bytes in vain would.
-constexpr std::int64_t most_bytes = std::int64_t{16} << 20;
 
 bool met(Opening& opening, bool crowded) {
   for (int looks = 0; looks < (crowded ? 1 : looks_for_others); ++looks) {
@@ -58,7 +56,7 @@ std::int64_t bytes_moved(const CallRequest& request, const Outcome& verdict) {
 /// The same answer as an ordinary call's that runs ahead, for a pattern that did before.
 bool File::may_repeat(const CallRequest& request, const Track& track) const {
   if (request.error != 0 || witness_->wanted() || !track.fits(request.access) ||
-      request.access.bytes() > most_bytes)
+      request.access.bytes() > most_bytes_ahead)
     return false;
   if (track.candidate < 0) return true;
   // A rank that asks for nothing does not know where the others go; it does as they did.

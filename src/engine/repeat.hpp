@@ -17,6 +17,9 @@ struct CallRequest;
 
 /// Most calls of a pattern in which ranks moved their bytes ahead in vain: then it is left alone.
 inline constexpr int most_vain_runs_ahead = 2;
+/// Most bytes a rank moves before it knows that the others ask as before: if they do not, it moves
+/// them again.
+inline constexpr std::int64_t most_bytes_ahead = std::int64_t{16} << 20;
 
 struct Track {
   std::shared_ptr<PlanEntry> entry;  ///< null: there is no track
