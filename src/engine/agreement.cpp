@@ -214,6 +214,7 @@ bool Closing::poll() {
       if (!complete(hood_, board.closed, number_)) return false;
       verdict_ = local_verdict();
       if (hood_.one_node()) {
+        if (verdict_.began_ns > 0) verdict_.elapsed_ns = verdict_.whole_ns();
         phase_ = Phase::done;
         return true;
       }
@@ -227,7 +228,7 @@ bool Closing::poll() {
     }
   }
   if (phase_ == Phase::reducing && finished(request_)) {
-    verdict_ = {static_cast<std::int32_t>(-packed_[0]), 0, packed_[1], -packed_[2]};
+    verdict_ = {static_cast<std::int32_t>(-packed_[0]), 0, packed_[1], -packed_[2], 0, 0};
     board.verdict = verdict_;
     board.closing_published.store(number_ + 1, std::memory_order_release);
     ring_all(hood_, room_);

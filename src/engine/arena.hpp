@@ -40,14 +40,21 @@ struct alignas(64) Outcome {
   std::int32_t reserved = 0;
   std::int64_t end_of_file = 0;
   std::int64_t elapsed_ns = 0;
+  // By the node's clock, if the time of the whole call shall count.
+  std::int64_t began_ns = 0, ended_ns = 0;
 
   /// The verdict of two ranks: the worse error, the lower end of file, the longer time.
   void add(const Outcome& other) {
     error = std::max(error, other.error);
     end_of_file = std::min(end_of_file, other.end_of_file);
     elapsed_ns = std::max(elapsed_ns, other.elapsed_ns);
+    began_ns = std::max(began_ns, other.began_ns);
+    ended_ns = std::max(ended_ns, other.ended_ns);
   }
+  /// From the last to begin until the last to end: nobody's lateness is part of it.
+  std::int64_t whole_ns() const { return ended_ns - began_ns; }
 };
+static_assert(sizeof(Outcome) == 64);
 
 /// What a rank brings to the opening besides; it stays on its node.
 struct VoteContent {
@@ -61,7 +68,7 @@ struct VoteContent {
   std::int64_t early_end_of_file = 0;
   std::int64_t early_elapsed_ns = 0;
 
-  Outcome early() const { return {early_error, 0, early_end_of_file, early_elapsed_ns}; }
+  Outcome early() const { return {early_error, 0, early_end_of_file, early_elapsed_ns, 0, 0}; }
   void set_early(const Outcome& outcome) {
     early_error = outcome.error;
     early_end_of_file = outcome.end_of_file;

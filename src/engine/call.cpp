@@ -156,10 +156,37 @@ std::optional<int> Call::expected_row() {
                        file_.seats() - 1};
     return std::isfinite(row.estimate_s(in, situation_of(*guess_))) ? fixed : std::nullopt;
   }
-  const int candidate =
-      file_.selector().settled(signature_of(*guess_), ground_.is_new || ground_.prepared);
+  const int candidate = expected_candidate();
   if (candidate < 0) return std::nullopt;
   return file_.candidates()[static_cast<std::size_t>(candidate)];
+}
+
+/// What the selector will say; -1 where a rank cannot know. While candidates are examined that
+/// takes everyone's place in the file, which a rank without bytes there does not know.
+int Call::expected_candidate() {
+  const auto signature = signature_of(*guess_);
+  const int settled = file_.selector().settled(signature, ground_.is_new || ground_.prepared);
+  if (settled >= 0) return settled;
+  if (std::any_of(guess_->ranks.begin(), guess_->ranks.end(),
+                  [](const RankSummary& rank) { return rank.empty(); }))
+    return -1;
+  offered_ = candidates_for({file_.hood().topology(), guess_->ranks, file_.parameters(),
+                             file_.seats() - 1},
+                            situation_of(*guess_));
+  return file_.selector().peek(signature, offered_);
+}
+
+/// The plan by which this rank may move its bytes before it knows what the others ask; null: it
+/// may not.
+std::shared_ptr<const Plan> Call::plan_ahead(int row) const {
+  const auto& strategy = file_.strategies().rows()[static_cast<std::size_t>(row)];
+  auto kept = guess_->kept(strategy.name, file_.plan_suffix());
+  if (!kept && strategy.alone) {
+    kept = std::make_shared<const Plan>(strategy.plan(
+        {file_.hood().topology(), guess_->ranks, file_.parameters(), file_.seats() - 1}));
+    guess_->keep(strategy.name, file_.plan_suffix(), kept);
+  }
+  return kept && kept->independent() ? kept : nullptr;
 }
 
 bool Call::may_run_ahead() const {
@@ -175,9 +202,8 @@ void Call::run_ahead(Vote& vote) {
   look_at_ground(*guess_, vote.shift);
   const auto row = expected_row();
   if (!row) return;
-  plan_ = guess_->kept(file_.strategies().rows()[static_cast<std::size_t>(*row)].name,
-                       file_.plan_suffix());
-  if (!plan_ || !plan_->independent()) return;
+  plan_ = plan_ahead(*row);
+  if (!plan_) return;
   row_ = *row;
   make_context(file_.hood(), file_.room(), 0, guess_->ranks, guess_->grain);
   add_tasks();
@@ -255,19 +281,27 @@ int Call::choose(const PlanInput& in, const Situation& situation) {
   const bool prepared = ground_.is_new || ground_.prepared;
   if (file_.selector().settled(signature_, prepared) >= 0)
     return take_choice(file_.selector().serve(signature_));
+  if (offered_.empty() || pattern_ != guess_) offered_ = candidates_for(in, situation);
+  if (ground_.is_new) inherit_memory();
+  const auto choice = file_.selector().next(signature_, offered_);
+  if (choice.candidate < 0) return *file_.strategies().find("two_phase");
+  file_.note_signature(signature_);
+  return take_choice(choice);
+}
+
+std::vector<select::Candidate> Call::candidates_for(const PlanInput& in,
+                                                    const Situation& situation) const {
+  const bool prepared = ground_.is_new || ground_.prepared;
   std::vector<select::Candidate> candidates;
+  candidates.reserve(file_.candidates().size());
   for (const int row : file_.candidates()) {
     const auto& strategy = file_.strategies().rows()[static_cast<std::size_t>(row)];
     const bool allowed = strategy.name != "native" || request_.may_use_host;
     candidates.push_back({strategy.name,
                           allowed ? strategy.estimate_s(in, situation) : not_applicable,
-                          strategy.warms_up && !prepared});
+                          strategy.warms_up && !prepared, strategy.alone});
   }
-  if (ground_.is_new) inherit_memory();
-  const auto choice = file_.selector().next(signature_, candidates);
-  if (choice.candidate < 0) return *file_.strategies().find("two_phase");
-  file_.note_signature(signature_);
-  return take_choice(choice);
+  return candidates;
 }
 
 /// New ground of which no earlier run told: what served the same pattern elsewhere serves here,
@@ -324,7 +358,12 @@ void Call::finish_ahead() {
   look_at_ground(*pattern_, opening_->shift());
   signature_ = signature_of(*pattern_);
   reason_ = "set";
-  if (!file_.fixed_row(request_.operation)) take_choice(file_.selector().serve(signature_));
+  if (!file_.fixed_row(request_.operation)) {
+    file_.note_signature(signature_);
+    auto& selector = file_.selector();
+    take_choice(offered_.empty() ? selector.serve(signature_)
+                                 : selector.next(signature_, offered_));
+  }
   planned_ns_ = opened_ns_;
   leave_track();
   take_verdict(opening_->early_verdict());
@@ -444,6 +483,10 @@ Outcome Call::outcome(std::int64_t since_ns) const {
   mine.error = context_ ? error_class_of(context_->error) : error_;
   mine.end_of_file = context_ ? context_->end_of_file : no_end_of_file;
   mine.elapsed_ns = executed_ns_ - since_ns;
+  if (request_.may_use_host) {  // nonblocking calls wait for the program's attention in between
+    mine.began_ns = started_ns_;
+    mine.ended_ns = executed_ns_;
+  }
   return mine;
 }
 

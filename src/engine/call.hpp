@@ -85,6 +85,10 @@ class Call {
   void leave_track();
   Situation situation_of(const PlanEntry& pattern) const;
   std::optional<int> expected_row();
+  int expected_candidate();
+  std::shared_ptr<const Plan> plan_ahead(int row) const;
+  std::vector<select::Candidate> candidates_for(const PlanInput& in,
+                                                const Situation& situation) const;
   /// Whether this rank may move its bytes before it knows what the others ask.
   bool may_run_ahead() const;
   void run_ahead(Vote& vote);
@@ -137,6 +141,7 @@ class Call {
   std::string joint_strategy_;  ///< instead of a row, in a joint call
   int candidate_ = -1;          ///< of the selector; -1: the strategy was fixed
   std::uint64_t signature_ = 0;
+  std::vector<select::Candidate> offered_;  ///< to the selector, before the opening
   select::Phase phase_ = select::Phase::only;
   std::string reason_;
   Extent span_;    ///< everyone's, for auto

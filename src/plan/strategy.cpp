@@ -15,6 +15,8 @@ namespace {
 // measured.
 constexpr double per_request_local = 2e-6;
 constexpr double per_request_remote = 0.5e-3;  ///< a server is asked, and its disk may seek
+constexpr double per_handshake_local = 6e-6;     ///< an aggregator opens a window, others fill it
+constexpr double per_handshake_remote = 0.2e-3;  ///< the same by messages
 constexpr double per_piece = 10e-9;
 constexpr double per_byte_memory = 0.15e-9;
 constexpr double per_byte_storage = 0.2e-9;
@@ -41,6 +43,10 @@ double workers(const PlanInput& in) {
 
 double per_request(const Situation& s) {
   return s.local_file_system ? per_request_local : per_request_remote;
+}
+
+double per_handshake(const PlanInput& in) {
+  return in.topology.nodes() > 1 ? per_handshake_remote : per_handshake_local;
 }
 
 /// Part of the bytes that must leave their node if every byte goes to a random node.
@@ -121,7 +127,8 @@ double estimate_recipe(const Recipe& recipe, const PlanInput& in, const Situatio
   const double network =
       stays ? 0 : bytes * leaving(in) * per_byte_network * (recipe.node_first ? 0.8 : 1.0);
   const double requests = stretches(recipe, in, pieces, bytes) * per_request(s);
-  return (moved + network + requests) / workers(in) +
+  const double first_cycle = per_handshake(in) + per_request(s);
+  return first_cycle + (moved + network + requests) / workers(in) +
          (recipe.cycles == Cycles::per_rank ? pieces * per_piece : 0);
 }
 
@@ -141,7 +148,7 @@ Strategy strategy_from(std::string name, std::string summary, const Recipe& reci
       std::move(name), std::move(summary),
       [recipe](const PlanInput& in) { return plan_recipe(recipe, in); },
       [recipe](const PlanInput& in, const Situation& s) { return estimate_recipe(recipe, in, s); },
-      false};
+      false, recipe.partition == Partition::owner && !recipe.scheduled};
 }
 
 Recipe parse_recipe(const std::string& partition, const std::string& aggregators,
@@ -191,9 +198,10 @@ StrategyTable::StrategyTable() {
   row("hierarchical", "gather on the node, then one stream between each pair of nodes",
       {Partition::even, Choice::per_node, Cycles::by_offset, sieve, true});
   rows_.push_back({"mapped", "stores into a shared mapping of a local file",
-                   [](const PlanInput&) { return only(Exchange::mapped); }, estimate_mapped, true});
+                   [](const PlanInput&) { return only(Exchange::mapped); }, estimate_mapped, true,
+                   true});
   rows_.push_back({"native", "the host MPI's own collective",
-                   [](const PlanInput&) { return only(Exchange::host); }, estimate_host, false});
+                   [](const PlanInput&) { return only(Exchange::host); }, estimate_host});
 }
 
 void StrategyTable::add(Strategy strategy) {

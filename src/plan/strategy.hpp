@@ -54,6 +54,7 @@ struct Strategy {
   /// Seconds, roughly; infinity: not applicable.
   std::function<double(const PlanInput&, const Situation&)> estimate_s;
   bool warms_up = false;  ///< a call prepares what later ones on the same bytes find ready
+  bool alone = false;     ///< no rank waits for another: its plans are independent()
 };
 
 /// The plan of four choices.

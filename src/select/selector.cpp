@@ -5,6 +5,7 @@
 #include "select/selector.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -17,9 +18,13 @@ namespace {
 constexpr double unknown = std::numeric_limits<double>::infinity();
 constexpr int nobody = -1;
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
+/// Called after every serving call: no memory is asked for.
+double median(std::span<const double> values) {
+  std::array<double, 64> sorted{};
+  const auto count = std::min(values.size(), sorted.size());
+  std::copy_n(values.end() - static_cast<std::ptrdiff_t>(count), count, sorted.begin());
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(count / 2);
+  std::nth_element(sorted.begin(), middle, sorted.begin() + static_cast<std::ptrdiff_t>(count));
   return *middle;
 }
 
@@ -97,7 +102,7 @@ double predicted(const State& s, int i, double scale) {
   if (seen_cold_only(s, i)) return std::min(c.cost(), c.estimate_s * scale);
   if (c.measured()) return known_cost(s, i);
   if (c.known_cost > 0) return c.known_cost;
-  return c.estimate_s * scale + (c.name == "native" ? 0 : s.first_look);
+  return c.estimate_s * scale + (c.light ? 0 : s.first_look);
 }
 
 /// The cost everything is compared with: measured if anything is, else estimated.
@@ -150,6 +155,7 @@ bool affordable(const Policy& p, const State& s, int i) {
   const int native = find_name(s, "native");
   if (native == nobody || native == i || !s.candidates[native].measured()) return true;
   const double native_cost = s.candidates[native].cost();
+  if (expected <= native_cost) return true;  // what was lost before is no reason to go on losing
   const double slack = native_cost * std::max(p.native_slack, p.native_share * n);
   // Native's own time is known from few calls: what seems gained is taken with that doubt.
   const double doubt =
@@ -198,7 +204,7 @@ double leading_cost(const State& s) {
 bool contends(const Policy& p, const State& s, int i, double lead, double noise) {
   const auto& c = s.candidates[i];
   if (!c.applicable() || !c.measured()) return false;
-  if (seen_cold_only(s, i)) return c.cost() <= lead * p.cold_hopeless;
+  if (seen_cold_only(s, i)) return c.cost() <= lead * p.cold_hopeless + s.first_look;
   const auto n = static_cast<double>(c.costs.size());
   return c.cost() <= lead * (1 + std::max((p.hopeless - 1) / n, 3 * noise / std::sqrt(n)));
 }
@@ -256,6 +262,7 @@ void forget_serving(State& s) {
   s.reference_calls = 0;
   s.off_reference = 0;
   s.since_examination = 0;
+  s.served_s = 0;
 }
 
 /// Examinations that follow each other quickly, whatever they find, become rarer; a long calm
@@ -275,7 +282,7 @@ void start_examination(const Policy& p, State& s, std::string why) {
     c.costs.clear();
     c.dropped = false;
     c.failures = 0;
-    if (i == s.winner && !s.window.empty()) c.costs = {s.window.back()};
+    if (i == s.winner && !s.window.empty()) c.costs.keep_only(s.window.back());
   }
   s.backoff = next_backoff(p, s);
   forget_serving(s);
@@ -316,15 +323,20 @@ bool beats_incumbent(const Policy& p, const State& s, int challenger) {
 }
 
 /// Nothing is left to measure: the fastest serves. The incumbent stays unless beaten clearly.
-void settle(const Policy& p, State& s) {
+int winner_by_now(const Policy& p, const State& s) {
   const int best = best_measured(s);
-  if (best == nobody) return;
-  const int incumbent = s.winner;
-  const bool stays =
-      incumbent != nobody && s.candidates[incumbent].measured() && !beats_incumbent(p, s, best);
-  const int winner = stays ? incumbent : prefer_native(p, s, best);
-  if (s.phase == Phase::serving && s.reference > 0) s.candidates[incumbent].costs = {s.reference};
-  if (s.phase == Phase::examining || winner != incumbent) forget_serving(s);
+  if (best == nobody) return s.winner;
+  const bool stays = s.winner != nobody && s.candidates[s.winner].measured() &&
+                     !beats_incumbent(p, s, best);
+  return stays ? s.winner : prefer_native(p, s, best);
+}
+
+void settle(const Policy& p, State& s) {
+  const int winner = winner_by_now(p, s);
+  if (winner == nobody) return;
+  if (s.phase == Phase::serving && s.reference > 0)
+    s.candidates[s.winner].costs.keep_only(s.reference);
+  if (s.phase == Phase::examining || winner != s.winner) forget_serving(s);
   s.winner = winner;
   s.phase = Phase::serving;
   s.reason = verdict(s, winner);
@@ -376,6 +388,10 @@ bool disappointed(const Policy& p, const State& s) {
   return false;
 }
 
+bool rested(const Policy& p, const State& s, std::int64_t calls) {
+  return s.since_examination >= calls && s.served_s >= p.rest_s;
+}
+
 void watch_drift(const Policy& p, State& s, double cost) {
   watch_noise(s, cost);
   s.window.push_back(cost);
@@ -383,7 +399,7 @@ void watch_drift(const Policy& p, State& s, double cost) {
   ++s.since_examination;
   if (s.reference == 0) {
     refine_reference(p, s, cost);
-    if (disappointed(p, s) && s.since_examination >= s.backoff)
+    if (disappointed(p, s) && rested(p, s, s.backoff))
       start_examination(p, s, "slower in service than when examined");
     return;
   }
@@ -393,8 +409,7 @@ void watch_drift(const Policy& p, State& s, double cost) {
   // Waiting out the back-off is for small changes; a call twice as slow is worth a look at once.
   const bool large = std::abs(off) > std::max(0.5, 2 * tolerance(p, s));
   const auto rest = large ? std::max<std::int64_t>(2 * p.window, s.backoff / 8) : s.backoff;
-  const bool rested = s.since_examination >= rest;
-  if (s.off_reference >= p.window / 2 && rested)
+  if (s.off_reference >= p.window / 2 && rested(p, s, rest))
     start_examination(p, s,
                       "calls became " + percent(std::abs(off)) + (off > 0 ? " slower" : " faster"));
 }
@@ -410,7 +425,7 @@ void check_memory(const Policy& p, State& s) {
     return;
   }
   const double slower = c.cost() / promised - 1;
-  s.window = c.costs;
+  s.window.assign(c.costs.begin(), c.costs.end());
   start_examination(p, s, "remembered result not met: " + percent(slower) + " slower");
 }
 
@@ -421,6 +436,7 @@ void start_state(const Policy& p, State& s, std::span<const Candidate> candidate
     CandidateState fresh;
     fresh.name = c.name;
     fresh.estimate_s = c.estimate_s;
+    fresh.light = c.light || c.name == "native";
     s.candidates.push_back(std::move(fresh));
   }
   s.remembered = remembered;
@@ -448,6 +464,10 @@ bool same_candidates(const State& s, std::span<const Candidate> candidates) {
                     [](const CandidateState& a, const Candidate& b) {
                       return a.name == b.name && a.applicable() == std::isfinite(b.estimate_s);
                     });
+}
+
+void note_cold_ones(State& s, std::span<const Candidate> candidates) {
+  for (std::size_t i = 0; i < candidates.size(); ++i) s.candidates[i].cold_now = candidates[i].cold;
 }
 
 /// With no applicable candidate the host's own collective is the answer.
@@ -490,14 +510,14 @@ int runner_up(const State& s) {
 
 /// The winner is cold here. It serves all the same if that costs little, or if the run can afford
 /// to prepare more; else its stand-in does.
-int serve_cold(const Policy& p, State& s) {
+int serve_cold(const Policy& p, const State& s) {
   const int other = runner_up(s);
   if (other == s.winner) return s.winner;
   const double usual = s.candidates[other].cost();
   const double extra = s.candidates[s.winner].cold_cost - usual;
   const double allowed = usual * p.long_share * static_cast<double>(s.calls) + s.earned;
   if (extra <= usual * p.margin || s.invested + extra <= allowed) return s.winner;
-  return s.stand_in = other;
+  return other;
 }
 
 bool serves_cold(const State& s) {
@@ -505,18 +525,42 @@ bool serves_cold(const State& s) {
          s.candidates[s.winner].cold_calls > 0;
 }
 
-int choose(const Policy& p, State& s) {
-  if (s.phase == Phase::only) return s.winner != nobody ? s.winner : when_nothing_applies(s);
-  if (s.phase == Phase::confirming || s.from_memory) return s.winner;
-  const bool quiet = s.phase == Phase::serving && s.calls < s.quiet_until && !warm_look(p, s);
-  if (serves_cold(s) && s.candidates[s.winner].cold_now) return serve_cold(p, s);
-  if (quiet) return s.winner;
+/// Calls until late looks are thought about again. What a run can afford grows with its calls, and
+/// so does this.
+std::int64_t thoughtless_calls(const Policy& p, const State& s) {
+  const auto share = static_cast<std::int64_t>(p.look_share * static_cast<double>(s.calls));
+  return std::clamp<std::int64_t>(share, p.look_every, std::max(p.look_every, p.look_limit));
+}
+
+struct Decision {
+  int candidate = nobody;
+  bool stands_in = false;  ///< for a winner that is cold here
+  bool thought = false;    ///< nothing is wanted: there is a time to think again
+  bool settles = false;    ///< the examination is over, or a late look found a new winner
+};
+
+Decision decide(const Policy& p, const State& s) {
+  if (s.phase == Phase::only) return {s.winner != nobody ? s.winner : when_nothing_applies(s)};
+  if (s.phase == Phase::confirming || s.from_memory) return {s.winner};
+  if (serves_cold(s) && s.candidates[s.winner].cold_now) {
+    const int server = serve_cold(p, s);
+    return {server, server != s.winner};
+  }
+  if (s.phase == Phase::serving && s.calls < s.quiet_until && !warm_look(p, s)) return {s.winner};
   int wanted = unseen(p, s);
   if (wanted == nobody) wanted = unfinished(p, s);
-  if (wanted != nobody) return wanted;
-  if (s.phase == Phase::examining ? !anything_outstanding(s) : overtaken(p, s)) settle(p, s);
-  s.quiet_until = s.calls + p.look_every;
-  return fallback(s);
+  if (wanted != nobody) return {wanted};
+  const bool settles = s.phase == Phase::examining ? !anything_outstanding(s) : overtaken(p, s);
+  const int winner = settles ? winner_by_now(p, s) : nobody;
+  return {winner != nobody ? winner : fallback(s), false, true, settles};
+}
+
+int choose(const Policy& p, State& s) {
+  const auto decision = decide(p, s);
+  if (decision.stands_in) s.stand_in = decision.candidate;
+  if (decision.settles) settle(p, s);
+  if (decision.thought) s.quiet_until = s.calls + thoughtless_calls(p, s);
+  return decision.candidate;
 }
 
 /// What the calls of others than native took, to be compared with native in their place. A hiccup
@@ -571,18 +615,24 @@ std::string_view phase_name(Phase phase) {
 
 bool CandidateState::applicable() const { return std::isfinite(estimate_s); }
 
-double CandidateState::cost() const {
-  if (costs.empty()) return known_cost;
+void Costs::add(double cost, std::size_t most) {
+  values_.push_back(cost);
+  if (values_.size() > most) values_.erase(values_.begin());
   const double limit =
-      2 * (costs.size() > 2 ? median(costs) : *std::min_element(costs.begin(), costs.end()));
+      2 * (values_.size() > 2 ? median(values_) : *std::min_element(values_.begin(), values_.end()));
   double total = 0;
-  int n = 0;
-  for (const double cost : costs) {
-    if (cost > limit) continue;
-    total += cost;
-    ++n;
+  int counted = 0;
+  for (const double value : values_) {
+    if (value > limit) continue;
+    total += value;
+    ++counted;
   }
-  return total / n;
+  mean_ = total / counted;
+}
+
+void Costs::keep_only(double cost) {
+  values_.assign(1, cost);
+  mean_ = cost;
 }
 
 double CandidateState::bytes_per_s() const {
@@ -640,11 +690,18 @@ Choice Selector::serve(std::uint64_t signature) {
   return {s.winner, s.phase, s.reason};
 }
 
+int Selector::peek(std::uint64_t signature, std::span<const Candidate> candidates) {
+  State* const s = find(signature);
+  if (s == nullptr || !same_candidates(*s, candidates)) return nobody;
+  note_cold_ones(*s, candidates);
+  return decide(policy_, *s).candidate;
+}
+
 Choice Selector::next(std::uint64_t signature, std::span<const Candidate> candidates) {
   if (candidates.empty()) return {};
   State& s = touch(signature);
   if (!same_candidates(s, candidates)) start_state(policy_, s, candidates);
-  for (std::size_t i = 0; i < candidates.size(); ++i) s.candidates[i].cold_now = candidates[i].cold;
+  note_cold_ones(s, candidates);
   const int chosen = choose(policy_, s);
   ++s.calls;
   ++s.candidates[chosen].calls;
@@ -667,17 +724,16 @@ void Selector::record(std::uint64_t signature, int candidate, double slowest_sec
   if (c.outstanding > 0) --c.outstanding;
   const double cost = slowest_seconds / static_cast<double>(std::max<std::int64_t>(1, bytes));
   const bool serving = s->phase == Phase::serving && candidate == s->winner;
-  const int best_before = best_measured(*s);
-  if (!serving && best_before != nobody && s->phase != Phase::confirming &&
-      candidate != s->stand_in)
-    s->spent += std::max(0.0, cost - known_cost(*s, best_before));
+  if (!serving && s->phase != Phase::confirming && candidate != s->stand_in) {
+    const int best_before = best_measured(*s);
+    if (best_before != nobody) s->spent += std::max(0.0, cost - known_cost(*s, best_before));
+  }
   if (s->recorded == 0) s->cold = candidate;
   s->first_look = policy_.first_look_s * cost / slowest_seconds;
   ++s->recorded;
   count_against_native(*s, candidate, cost);
   if (s->phase == Phase::only) {
-    c.costs.push_back(cost);
-    if (static_cast<int>(c.costs.size()) > policy_.window) c.costs.erase(c.costs.begin());
+    c.costs.add(cost, static_cast<std::size_t>(std::max(1, policy_.window)));
     return;
   }
   if (cold) note_cold(c, cost);
@@ -686,13 +742,13 @@ void Selector::record(std::uint64_t signature, int candidate, double slowest_sec
   if (seen_cold_only(*s, candidate)) c.costs.clear();  // now its usual time is known, or its mean
   if (!cold && s->recorded > 1) c.warm = true;
   if (serving) {
-    if (c.costs.empty()) c.costs.push_back(cost);
+    if (c.costs.empty()) c.costs.keep_only(cost);
+    s->served_s += slowest_seconds;
     watch_drift(policy_, *s, cost);
     return;
   }
-  c.costs.push_back(cold ? c.cold_cost : cost);
-  if (static_cast<int>(c.costs.size()) > std::max({1, policy_.calls_each, policy_.long_race}))
-    c.costs.erase(c.costs.begin());
+  c.costs.add(cold ? c.cold_cost : cost,
+              static_cast<std::size_t>(std::max({1, policy_.calls_each, policy_.long_race})));
   drop_hopeless(policy_, *s);
   if (s->phase == Phase::confirming && candidate == s->winner) check_memory(policy_, *s);
 }

@@ -30,9 +30,10 @@ namespace choir::select {
 
 /// One strategy as the planner sees it for this call.
 struct Candidate {
-  std::string name;
+  std::string_view name;  ///< need not outlive the call it is given to
   double estimate_s = 0;  ///< infinity: not applicable, never tried
   bool cold = false;      ///< what it prepares for later calls is not ready where this one goes
+  bool light = false;     ///< needs no buffers or plans worth mentioning when it is new
 };
 
 enum class Phase { examining, serving, confirming, only };
@@ -60,24 +61,48 @@ struct Policy {
   double early_share = 0.25;     ///< looks may cost this share of the calls so far ...
   double early_calls = 4;        ///< ... up to this many calls of the best ...
   double long_share = 0.025;     ///< ... and in the long run this share of all calls
-  double first_look_s = 0.5e-3;  ///< what buffers and plans may cost when a candidate is new
+  double first_look_s = 0.5e-3;  ///< what buffers, plans, a new file may cost in a first call
   int native_ratio = 4;          ///< native waits too when its estimate is this many times the best
   double confirm = 0.25;         ///< a remembered result may be this much slower and still stand
   int backoff_calls = 16;        ///< calls between two examinations; doubles when they come often
   int backoff_limit = 4096;
-  int look_every = 8;            ///< serving calls between two thoughts about a late look
+  double rest_s = 0.02;          ///< of serving between two examinations, so that short calls do not
+                                 ///< chase what lasts no longer than they do
+  int look_every = 8;            ///< serving calls between two thoughts about a late look, at least ...
+  double look_share = 0.125;     ///< ... and this share of all calls ...
+  int look_limit = 1024;         ///< ... but no more: a thought takes as long as a few small calls
   std::size_t max_states = 256;  ///< signatures remembered; the least recently used goes first
+};
+
+/// The costs of some calls, oldest first, and their mean without hiccups of more than twice the
+/// usual.
+class Costs {
+ public:
+  bool empty() const { return values_.empty(); }
+  std::size_t size() const { return values_.size(); }
+  auto begin() const { return values_.begin(); }
+  auto end() const { return values_.end(); }
+  double mean() const { return mean_; }
+  /// The oldest go when there are more than `most`.
+  void add(double cost, std::size_t most);
+  void keep_only(double cost);
+  void clear() { values_.clear(), mean_ = 0; }
+
+ private:
+  std::vector<double> values_;
+  double mean_ = 0;
 };
 
 /// What is known of one candidate under one signature. Costs are seconds per byte.
 struct CandidateState {
   std::string name;
   double estimate_s = 0;
+  bool light = false;
   bool cold_now = false;      ///< for the call being chosen
   int cold_calls = 0;         ///< recorded
   double cold_cost = 0;       ///< mean of them, hiccups cut
   bool warm = false;          ///< a cold call is no longer among the costs
-  std::vector<double> costs;  ///< of the current examination
+  Costs costs;                ///< of the current examination
   double known_cost = 0;      ///< of the last examination that measured it; 0: never measured
   std::int64_t calls = 0;     ///< ever served
   int outstanding = 0;        ///< started, not recorded yet
@@ -86,8 +111,7 @@ struct CandidateState {
 
   bool applicable() const;
   bool measured() const { return !costs.empty(); }
-  /// Mean of the examination's calls, without hiccups of more than twice the usual.
-  double cost() const;
+  double cost() const { return costs.empty() ? known_cost : costs.mean(); }
   double bytes_per_s() const;  ///< 0: never measured
 };
 
@@ -108,7 +132,7 @@ struct State {
   std::int64_t recorded = 0;    ///< finished
   std::int64_t not_native = 0;  ///< of them served by others than native ...
   double not_native_cost = 0;   ///< ... and their total, hiccups cut
-  double first_look = 0;        ///< of a candidate that never served, beyond its usual cost
+  double first_look = 0;        ///< what a candidate's first call may cost beyond its usual
   double spent = 0;             ///< what looks cost beyond the best known at their time
   double reference = 0;         ///< cost the serving calls are compared with; 0: settling
   int reference_calls = 0;      ///< calls averaged into it
@@ -116,7 +140,8 @@ struct State {
   std::vector<double> window;   ///< the last serving costs, oldest first
   int off_reference = 0;        ///< consecutive calls for which the window was off
   std::int64_t backoff = 0;
-  std::int64_t since_examination = 0;  ///< serving calls
+  std::int64_t since_examination = 0;  ///< serving calls ...
+  double served_s = 0;                 ///< ... and their time
   int examinations = 0;
   std::int64_t quiet_until = 0;  ///< call before which no late look is considered
   int cold = -1;                 ///< candidate of the very first call, which carried one-time costs
@@ -136,6 +161,9 @@ class Selector {
   /// The strategy of the call that is about to start. May be called again before the record of an
   /// earlier call arrives.
   Choice next(std::uint64_t signature, std::span<const Candidate> candidates);
+
+  /// What next() would choose, without choosing it; -1: the signature is new.
+  int peek(std::uint64_t signature, std::span<const Candidate> candidates);
 
   /// The candidate that serves the next call whatever the estimates are; -1: next() must be asked.
   /// `prepared`: no candidate is cold there.

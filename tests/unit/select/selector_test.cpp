@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <random>
+#include <set>
 #include <utility>
 
 #include "select/signature.hpp"
@@ -29,8 +30,8 @@ class Machine {
 
   explicit Machine(std::uint64_t seed = 1) : random_(seed) {}
 
-  void add(std::string name, double truth, double estimate) {
-    candidates.push_back({std::move(name), estimate});
+  void add(const std::string& name, double truth, double estimate) {
+    candidates.push_back({*names_.insert(name).first, estimate});
     truth_s.push_back(truth);
   }
 
@@ -53,6 +54,7 @@ class Machine {
   double native_s() const { return truth_s[0]; }
 
  private:
+  std::set<std::string> names_;
   std::mt19937_64 random_;
   double wander_ = 0;
   std::int64_t calls_ = 0;
