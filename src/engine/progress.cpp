@@ -16,10 +16,13 @@
 namespace choir {
 namespace {
 
-/// Looks without effect before a waiter sleeps: about the time a neighbour needs for a small
-/// window.
-constexpr int looks_alone = 2000;
+/// Looks without effect before a waiter sleeps. With a core of its own, about the time of a few
+/// windows: being woken takes a good part of one. Less where a thread of ours may need that core.
+constexpr int looks_alone = 30000;
+constexpr int looks_beside_thread = 2000;
 constexpr int looks_crowded = 20;
+/// Looks after which a waiter attends to the program's messages.
+constexpr int looks_between_messages = 1000;
 constexpr double long_sleep_s = 1e-3;
 /// With messages on their way, only polling MPI finds them.
 constexpr double short_sleep_s = 50e-6;
@@ -156,6 +159,11 @@ bool Progress::busy() const {
   return false;
 }
 
+bool Progress::thread_at_work() const {
+  const std::lock_guard lock(state().mutex);
+  return std::any_of(state().files.begin(), state().files.end(), State::waits_for_thread);
+}
+
 void Progress::hurry() {
   if (!Joiner::any_held()) return;
   const std::lock_guard lock(state().mutex);
@@ -180,6 +188,9 @@ bool Progress::advance(File& file) {
 
 void Progress::wait(const std::function<bool()>& done, File* file) {
   const bool crowded = file->hood().crowded();
+  const int most_looks = crowded            ? looks_crowded
+                         : thread_at_work() ? looks_beside_thread
+                                            : looks_alone;
   int looks = 0;
   file->hurry();
   while (true) {
@@ -190,14 +201,14 @@ void Progress::wait(const std::function<bool()>& done, File* file) {
       continue;
     }
     if (done()) return;
-    if (++looks < (crowded ? looks_crowded : looks_alone)) {
+    if (++looks % looks_between_messages == 0 || looks >= most_looks) attend_to_messages(*file);
+    if (looks < most_looks) {
       if (crowded)
         sched_yield();
       else
         __builtin_ia32_pause();
       continue;
     }
-    attend_to_messages(*file);
     Nap nap(file->bell());
     if (done() || advance(*file)) continue;
     const bool alone = !needs_mpi(*file) && !program_needed() && file->leader() == nullptr;

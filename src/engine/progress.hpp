@@ -51,6 +51,8 @@ class Progress {
   void run();
   bool poll_file(std::size_t index, std::unique_lock<std::mutex>& lock);
   bool advance(File& file);
+  /// Nonblocking calls are under way that the thread advances.
+  bool thread_at_work() const;
   template <class Wanted>
   bool poll_files(Wanted&& wanted);
   void start_thread();
