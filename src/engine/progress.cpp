@@ -21,6 +21,9 @@ namespace {
 constexpr int looks_alone = 30000;
 constexpr int looks_beside_thread = 2000;
 constexpr int looks_crowded = 20;
+/// Looks after which a waiter lets others run in between: that there are cores enough on this node
+/// does not say that nobody else needs them.
+constexpr int looks_in_haste = 300;
 /// Looks after which a waiter attends to the program's messages.
 constexpr int looks_between_messages = 1000;
 constexpr double long_sleep_s = 1e-3;
@@ -203,7 +206,7 @@ void Progress::wait(const std::function<bool()>& done, File* file) {
     if (done()) return;
     if (++looks % looks_between_messages == 0 || looks >= most_looks) attend_to_messages(*file);
     if (looks < most_looks) {
-      if (crowded)
+      if (crowded || looks >= looks_in_haste)
         sched_yield();
       else
         __builtin_ia32_pause();
