@@ -75,11 +75,12 @@ bool ranks_apart(const PlanInput& in) {
 double estimate_host(const PlanInput& in, const Situation& s) {
   const double bytes = total_bytes(in);
   const double pieces = static_cast<double>(s.pieces);
-  const double collective =
+  const double exchanged =
       2 * (bytes * (2 * per_byte_memory + per_byte_storage + leaving(in) * per_byte_network) +
            pieces * 4 * per_piece);
-  const double alone = 1.1 * (bytes * per_byte_storage + pieces * per_request(s));
-  return (ranks_apart(in) ? std::min(collective, alone) : collective) / workers(in);
+  const double collective = 2 * per_handshake(in) + per_request(s) + exchanged / workers(in);
+  const double alone = 1.1 * (bytes * per_byte_storage + pieces * per_request(s)) / workers(in);
+  return ranks_apart(in) ? std::min(collective, alone) : collective;
 }
 
 std::string one_of(const std::string& what, const std::string& given, const char* accepted) {
