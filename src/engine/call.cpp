@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <ctime>
 #include <limits>
 
 #include "engine/direct.hpp"
@@ -19,12 +17,6 @@ namespace choir {
 namespace {
 
 constexpr std::int64_t page = 4096;
-/// Of a signature; those below it are the operation and whether the host may serve.
-constexpr std::uint64_t new_ground_bit = 4;
-
-double seconds(std::int64_t from_ns, std::int64_t to_ns) {
-  return static_cast<double>(to_ns - from_ns) * 1e-9;
-}
 
 /// What identifies a pattern wherever it lies: every rank's ballot relative to the lowest offset.
 std::uint64_t key_of(std::span<const Ballot> ballots) {
@@ -123,98 +115,6 @@ Ballot Call::ballot(Vote& vote) {
   return mine;
 }
 
-/// What the calls before this one have left where it goes; a fixed strategy does not ask.
-void Call::look_at_ground(const PlanEntry& pattern, std::int64_t shift) {
-  ground_ = {};
-  span_ = {};
-  if (joint_ || pattern.span.empty() || file_.fixed_row(request_.operation)) return;
-  span_ = {pattern.span.begin + shift, pattern.span.end + shift};
-  ground_ = file_.ground(request_.operation, span_);
-}
-
-/// New ground is a pattern of its own: blocks must be found, and who is fastest there need not be
-/// so where the program writes again.
-std::uint64_t Call::signature_of(const PlanEntry& pattern) const {
-  return pattern.signature + (request_.operation == Operation::write ? 1U : 0U) +
-         (request_.may_use_host ? 2U : 0U) + (ground_.is_new ? new_ground_bit : 0U);
-}
-
-Situation Call::situation_of(const PlanEntry& pattern) const {
-  return {pattern.pieces,
-          request_.operation == Operation::write,
-          file_.facts().local_file_system && file_.settings().fault.empty(),
-          (file_.facts().mode & MPI_MODE_WRONLY) == 0,
-          ground_.is_new,
-          ground_.prepared};
-}
-
-/// The strategy of this call if everyone asks as before; nothing while it is still being chosen.
-std::optional<int> Call::expected_row() {
-  if (const auto fixed = file_.fixed_row(request_.operation)) {
-    const auto& row = file_.strategies().rows()[static_cast<std::size_t>(*fixed)];
-    const PlanInput in{file_.hood().topology(), guess_->ranks, file_.parameters(),
-                       file_.seats() - 1};
-    return std::isfinite(row.estimate_s(in, situation_of(*guess_))) ? fixed : std::nullopt;
-  }
-  const int candidate = expected_candidate();
-  if (candidate < 0) return std::nullopt;
-  return file_.candidates()[static_cast<std::size_t>(candidate)];
-}
-
-/// What the selector will say; -1 where a rank cannot know. While candidates are examined that
-/// takes everyone's place in the file, which a rank without bytes there does not know.
-int Call::expected_candidate() {
-  const auto signature = signature_of(*guess_);
-  const int settled = file_.selector().settled(signature, ground_.is_new || ground_.prepared);
-  if (settled >= 0) return settled;
-  if (std::any_of(guess_->ranks.begin(), guess_->ranks.end(),
-                  [](const RankSummary& rank) { return rank.empty(); }))
-    return -1;
-  offered_ = candidates_for({file_.hood().topology(), guess_->ranks, file_.parameters(),
-                             file_.seats() - 1},
-                            situation_of(*guess_));
-  return file_.selector().peek(signature, offered_);
-}
-
-/// The plan by which this rank may move its bytes before it knows what the others ask; null: it
-/// may not.
-std::shared_ptr<const Plan> Call::plan_ahead(int row) const {
-  const auto& strategy = file_.strategies().rows()[static_cast<std::size_t>(row)];
-  auto kept = guess_->kept(strategy.name, file_.plan_suffix());
-  if (!kept && strategy.alone) {
-    kept = std::make_shared<const Plan>(strategy.plan(
-        {file_.hood().topology(), guess_->ranks, file_.parameters(), file_.seats() - 1}));
-    guess_->keep(strategy.name, file_.plan_suffix(), kept);
-  }
-  return kept && kept->independent() ? kept : nullptr;
-}
-
-bool Call::may_run_ahead() const {
-  return guess_ && file_.hood().one_node() && request_.error == 0 &&
-         request_.access.bytes() <= most_bytes_ahead &&
-         guess_->vain_runs_ahead <= most_vain_runs_ahead;
-}
-
-/// A pattern seen before and a strategy that needs no other rank: this rank moves its bytes first,
-/// and one meeting of the ranks serves for opening and closing the call.
-void Call::run_ahead(Vote& vote) {
-  if (!request_.may_use_host || !may_run_ahead()) return;
-  look_at_ground(*guess_, vote.shift);
-  const auto row = expected_row();
-  if (!row) return;
-  plan_ = plan_ahead(*row);
-  if (!plan_) return;
-  row_ = *row;
-  make_context(file_.hood(), file_.room(), 0, guess_->ranks, guess_->grain);
-  add_tasks();
-  for (auto& task : tasks_)
-    while (!task->done()) task->poll();
-  executed_ns_ = now_ns();
-  vote.ran_ahead = static_cast<std::uint16_t>(row_ + 1);
-  vote.set_early(outcome(started_ns_));
-  ran_ahead_ = true;
-}
-
 bool Call::begin() {
   number_ = file_.room().calls;
   Vote vote;
@@ -235,10 +135,7 @@ void Call::learn_pattern(const Opened& opened) {
   }
   if (plan_was_known_) {
     ++cache.hits;
-    if (opened.shift == 0) return;
     shift_ = opened.shift;
-    shifted_ = pattern_->ranks;
-    for (auto& rank : shifted_) rank.low += shift_, rank.high += shift_;
     return;
   }
   ++cache.misses;
@@ -268,85 +165,24 @@ void Call::learn_pattern(const Opened& opened) {
   if (file_.settings().plan_cache_bytes > 0) cache.insert(pattern_);
 }
 
-int Call::choose(const PlanInput& in, const Situation& situation) {
-  if (const auto fixed = file_.fixed_row(request_.operation)) {
-    const auto& row = file_.strategies().rows()[static_cast<std::size_t>(*fixed)];
-    const bool host = row.name == "native";
-    reason_ = "set";
-    if (std::isfinite(row.estimate_s(in, situation)) && (!host || request_.may_use_host))
-      return *fixed;
-    reason_ = host ? "native cannot serve nonblocking calls" : row.name + " does not apply here";
-    return *file_.strategies().find("two_phase");
-  }
-  const bool prepared = ground_.is_new || ground_.prepared;
-  if (file_.selector().settled(signature_, prepared) >= 0)
-    return take_choice(file_.selector().serve(signature_));
-  if (offered_.empty() || pattern_ != guess_) offered_ = candidates_for(in, situation);
-  if (ground_.is_new) inherit_memory();
-  const auto choice = file_.selector().next(signature_, offered_);
-  if (choice.candidate < 0) return *file_.strategies().find("two_phase");
-  file_.note_signature(signature_);
-  return take_choice(choice);
-}
-
-std::vector<select::Candidate> Call::candidates_for(const PlanInput& in,
-                                                    const Situation& situation) const {
-  const bool prepared = ground_.is_new || ground_.prepared;
-  std::vector<select::Candidate> candidates;
-  candidates.reserve(file_.candidates().size());
-  for (const int row : file_.candidates()) {
-    const auto& strategy = file_.strategies().rows()[static_cast<std::size_t>(row)];
-    const bool allowed = strategy.name != "native" || request_.may_use_host;
-    candidates.push_back({strategy.name,
-                          allowed ? strategy.estimate_s(in, situation) : not_applicable,
-                          strategy.warms_up && !prepared, strategy.alone});
-  }
-  return candidates;
-}
-
-/// New ground of which no earlier run told: what served the same pattern elsewhere serves here,
-/// unless it lives by what earlier calls prepared.
-void Call::inherit_memory() {
-  auto& selector = file_.selector();
-  const auto* const elsewhere = selector.state(signature_ - new_ground_bit);
-  if (selector.state(signature_) != nullptr || elsewhere == nullptr) return;
-  const auto row = file_.strategies().find(elsewhere->remembered.name);
-  if (row && !file_.strategies().rows()[static_cast<std::size_t>(*row)].warms_up)
-    selector.seed(signature_, elsewhere->remembered);
-}
-
-/// Takes note of the selector's word; the row it means.
-int Call::take_choice(const select::Choice& choice) {
-  candidate_ = choice.candidate;
-  phase_ = choice.phase;
-  reason_ = choice.reason;
-  const int row = file_.candidates()[static_cast<std::size_t>(choice.candidate)];
-  const bool warms_up = file_.strategies().rows()[static_cast<std::size_t>(row)].warms_up;
-  cold_ = warms_up && !ground_.is_new && !ground_.prepared;
-  file_.note_ground(request_.operation, span_, row);
-  return row;
-}
-
-std::shared_ptr<const Plan> Call::plan_for(const PlanInput& in, int row) {
+std::shared_ptr<const Plan> Call::plan_for(int row) {
   const auto& strategy = file_.strategies().rows()[static_cast<std::size_t>(row)];
-  const auto shift = shift_;
-  if (!keeps_alignment(shift, in.parameters))
-    return std::make_shared<const Plan>(strategy.plan(in));
+  const auto& parameters = file_.parameters();
+  if (!keeps_alignment(shift_, parameters))
+    return std::make_shared<const Plan>(strategy.plan(plan_input()));
   auto suffix = file_.plan_suffix();
   auto kept = pattern_->kept(strategy.name, suffix);
-  if (kept && kept->turn >= 0 && kept->turn != in.parameters.turn) {
-    suffix += "/turn " + std::to_string(in.parameters.turn);
+  if (kept && kept->turn >= 0 && kept->turn != parameters.turn) {
+    suffix += "/turn " + std::to_string(parameters.turn);
     kept = pattern_->kept(strategy.name, suffix);
   }
   if (!kept) {
-    auto in_place = strategy.plan(in);
-    in_place.shift(-shift);
-    kept = std::make_shared<const Plan>(std::move(in_place));
+    kept = std::make_shared<const Plan>(strategy.plan(first_seen()));
     pattern_->keep(strategy.name, suffix, kept);
   }
-  if (shift == 0 || kept->aggregators.empty()) return kept;
+  if (shift_ == 0 || kept->aggregators.empty()) return kept;
   auto moved = *kept;
-  moved.shift(shift);
+  moved.shift(shift_);
   return std::make_shared<const Plan>(std::move(moved));
 }
 
@@ -393,18 +229,26 @@ bool Call::finish_opening() {
     return true;
   }
   learn_pattern({opening_->known(), opening_->shift(), opening_->ballots()});
-  const auto in = plan_input();
   look_at_ground(*pattern_, shift_);
   signature_ = signature_of(*pattern_);
-  row_ = choose(in, situation_of(*pattern_));
-  plan_ = plan_for(in, row_);
+  row_ = choose(first_seen(), situation_of(*pattern_));
+  plan_ = plan_for(row_);
   planned_ns_ = now_ns();
   start_tasks();
   return true;
 }
 
-PlanInput Call::plan_input() const {
-  return {file_.hood().topology(), ranks(), file_.parameters(), file_.seats() - 1};
+PlanInput Call::first_seen() const {
+  return {file_.hood().topology(), pattern_->ranks, file_.parameters(), file_.seats() - 1};
+}
+
+PlanInput Call::plan_input() {
+  auto in = first_seen();
+  if (shift_ == 0) return in;
+  if (moved_.empty())
+    for (int rank = 0; rank < in.topology.ranks(); ++rank) moved_.push_back(ranks()[rank]);
+  in.ranks = moved_;
+  return in;
 }
 
 void Call::start_tasks() {
@@ -419,7 +263,7 @@ void Call::start_tasks() {
 }
 
 void Call::make_context(Neighbourhood& hood, Room& room, std::size_t first_aggregator,
-                        std::span<const RankSummary> ranks, std::int64_t grain) {
+                        const Summaries& ranks, std::int64_t grain) {
   const auto& pattern = pattern_ ? *pattern_ : *guess_;
   const auto& settings = file_.settings();
   const bool sieves =
@@ -537,56 +381,6 @@ std::string_view Call::strategy() const {
   if (!joint_strategy_.empty()) return joint_strategy_;
   if (row_ < 0) return "";
   return file_.strategies().rows()[static_cast<std::size_t>(row_)].name;
-}
-
-void Call::witness() {
-  const auto now = now_ns();
-  const Traffic none;
-  const auto& traffic = context_ ? context_->traffic : none;
-  trace::CallRecord record;
-  record.file = file_.facts().path;
-  record.call = static_cast<std::int64_t>(number_);
-  record.operation = request_.name;
-  record.strategy = strategy();
-  record.phase = candidate_ >= 0 ? select::phase_name(phase_) : "fixed";
-  record.reason = reason_;
-  record.signature = signature_;
-  record.bytes = request_.access.bytes();
-  record.pieces = request_.error == 0 ? request_.access.pieces() : 0;
-  record.ranks = file_.hood().topology().ranks();
-  record.rank = file_.hood().rank();
-  record.aggregator = traffic.requests > 0;
-  record.seconds.total = seconds(started_ns_, now);
-  if (opened_ns_ > 0)
-    record.seconds.agree = seconds(ran_ahead_ ? executed_ns_ : started_ns_, opened_ns_);
-  if (planned_ns_ > 0) record.seconds.plan = seconds(opened_ns_, planned_ns_);
-  record.seconds.exchange = static_cast<double>(traffic.exchange_ns) * 1e-9;
-  record.seconds.storage = static_cast<double>(traffic.storage_ns) * 1e-9;
-  if (executed_ns_ > 0)
-    record.seconds.wait = std::max(
-        0.0, seconds(ran_ahead_ ? started_ns_ : planned_ns_, ran_ahead_ ? executed_ns_ : now) -
-                 record.seconds.exchange - record.seconds.storage);
-  record.bytes_inside = traffic.bytes_in_node;
-  record.bytes_between = traffic.bytes_between_nodes;
-  record.messages_between = traffic.messages_between_nodes;
-  record.metadata_between = traffic.metadata_bytes;
-  record.agreement_bytes = (opening_ ? opening_->bytes_between_nodes() : 0) +
-                           (closing_ ? closing_->bytes_between_nodes() : 0);
-  record.cycles = traffic.cycles;
-  record.bytes_sieved = traffic.sieved_bytes;
-  record.storage_requests = traffic.requests;
-  if (request_.error == 0 && request_.access.bytes() > 0) {
-    const auto span = request_.access.span();
-    record.offset_low = span.begin;
-    record.offset_high = span.end;
-  }
-  record.plan_cached = plan_was_known_;
-  record.error_class = error_;
-  timespec wall{};
-  clock_gettime(CLOCK_REALTIME, &wall);
-  record.start_s = static_cast<double>(wall.tv_sec) + static_cast<double>(wall.tv_nsec) * 1e-9 -
-                   record.seconds.total;
-  file_.witness().add(record);
 }
 
 }  // namespace choir

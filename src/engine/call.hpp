@@ -41,6 +41,9 @@ struct Opened {
 struct Ground {
   bool is_new = false;   ///< nothing was written there before
   bool prepared = true;  ///< a strategy that warms up has been there
+
+  /// Such a strategy is not cold there; on new ground there is nothing to find ready.
+  bool warm() const { return is_new || prepared; }
 };
 
 class Call {
@@ -95,19 +98,19 @@ class Call {
   void finish_ahead();
   void learn_pattern(const Opened& opened);
   /// Everyone's request, where it is.
-  std::span<const RankSummary> ranks() const {
-    return shifted_.empty() ? pattern_->ranks : shifted_;
-  }
+  Summaries ranks() const { return {pattern_->ranks, shift_}; }
   /// Offsets have moved with the pattern, and their common divisor with them.
   std::int64_t grain() const { return pattern_->grain | shift_; }
-  PlanInput plan_input() const;
+  /// For plans of everyone's request where it was first seen, and where it is.
+  PlanInput first_seen() const;
+  PlanInput plan_input();
   int choose(const PlanInput& in, const Situation& situation);
   void inherit_memory();
   int take_choice(const select::Choice& choice);
-  std::shared_ptr<const Plan> plan_for(const PlanInput& in, int row);
+  std::shared_ptr<const Plan> plan_for(int row);
   /// Where the call runs: its own file's room, or that of the joint call it belongs to.
   void make_context(Neighbourhood& hood, Room& room, std::size_t first_aggregator,
-                    std::span<const RankSummary> ranks, std::int64_t grain);
+                    const Summaries& ranks, std::int64_t grain);
   void add_tasks();
   void start_tasks();
   Outcome outcome(std::int64_t since_ns) const;
@@ -128,7 +131,7 @@ class Call {
   std::optional<Closing> closing_;
   std::shared_ptr<PlanEntry> guess_;    ///< what everyone asks if it is as before; may be null
   std::shared_ptr<PlanEntry> pattern_;  ///< everyone's request, at the place it was first seen
-  std::vector<RankSummary> shifted_;    ///< everyone's request, here; empty if it is in place
+  std::vector<RankSummary> moved_;  ///< everyone's request, here, if plan_input() had to copy it
   std::int64_t shift_ = 0;
   std::shared_ptr<const Plan> plan_;
   std::optional<Context> context_;

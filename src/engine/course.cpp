@@ -15,8 +15,7 @@ Course::Course(const Context& context, std::size_t aggregator, bool with_remote)
 void Course::add_rank(int rank) {
   const auto& aggregator = c_.plan.aggregators[aggregator_];
   if (c_.plan.group(rank) != aggregator.group) return;
-  const auto window = next_window(aggregator.domain, c_.plan.cycle_bytes,
-                                  c_.ranks[static_cast<std::size_t>(rank)], 0);
+  const auto window = next_window(aggregator.domain, c_.plan.cycle_bytes, c_.ranks[rank], 0);
   if (window >= 0) steps_.push({window, rank});
 }
 
@@ -31,7 +30,7 @@ Guests Course::take() {
     const int rank = steps_.top().rank;
     steps_.pop();
     invite(guests, rank);
-    const auto& summary = c_.ranks[static_cast<std::size_t>(rank)];
+    const auto summary = c_.ranks[rank];
     const auto part = intersect(summary.span(), whole);
     guests.wanted = {std::min(guests.wanted.begin, part.begin),
                      std::max(guests.wanted.end, part.end)};

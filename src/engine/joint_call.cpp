@@ -186,7 +186,7 @@ std::vector<Outcome> JointCall::run_ahead(std::vector<Vote>& votes) {
   for (std::size_t m = 0; m < members_.size(); ++m) {
     auto& member = *members_[m];
     member.plan_ = plans[m];
-    member.make_context(hood(), room(), 0, member.guess_->ranks, member.guess_->grain);
+    member.make_context(hood(), room(), 0, {member.guess_->ranks}, member.guess_->grain);
     members.push_back(&member);
   }
   add_tasks(members);
@@ -264,7 +264,8 @@ PlanInput JointCall::input_of(Call& member) const {
   const auto capacity = room().arena->shape().capacity;
   parameters.cycle_bytes = std::min(parameters.cycle_bytes, capacity);
   parameters.most_cycle_bytes = std::min(parameters.most_cycle_bytes, capacity);
-  return {hood().topology(), member.ranks(), parameters, members_.front()->file_.seats() - 1};
+  return {hood().topology(), member.plan_input().ranks, parameters,
+          members_.front()->file_.seats() - 1};
 }
 
 /// Strategies that are set, by the user for multi-collectives or for one of the files; one name for
@@ -343,7 +344,7 @@ std::optional<Plan> JointCall::plan_of(Call& member, const std::string& strategy
     return std::nullopt;
   const auto own = member.plan_input();
   const bool as_alone = in.parameters == own.parameters && in.seats_per_node == own.seats_per_node;
-  Plan plan = as_alone ? *member.plan_for(in, *row) : entry.plan(in);
+  Plan plan = as_alone ? *member.plan_for(*row) : entry.plan(in);
   if (!joinable(plan)) return std::nullopt;
   return plan;
 }
@@ -398,7 +399,7 @@ void JointCall::plan_members(const std::vector<Call*>& members) {
   if (members_.front()->request_.operation == Operation::write) {
     std::vector<Extent> spans;
     spans.reserve(members.size());
-    for (auto* member : members) spans.push_back(span_of_all(member->ranks()));
+    for (auto* member : members) spans.push_back(span_of_all(member->plan_input().ranks));
     keep_holes(members, *plans, spans);
   }
   const auto planned_ns = now_ns();

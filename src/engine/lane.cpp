@@ -223,7 +223,7 @@ class RemoteLane final : public Task {
 
 void add_lanes(Context& c, Tasks& tasks) {
   const int me = c.hood.rank();
-  const auto& mine = c.ranks[static_cast<std::size_t>(me)];
+  const auto mine = c.ranks[me];
   const auto& topology = c.hood.topology();
   for (std::size_t a = 0; a < c.plan.aggregators.size(); ++a) {
     const auto& aggregator = c.plan.aggregators[a];

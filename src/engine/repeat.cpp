@@ -64,7 +64,7 @@ bool File::may_repeat(const CallRequest& request, const Track& track) const {
   const auto here = ground(
       request.operation, moved(track.entry->span, request.access.span().begin - track.entry->low));
   return here.is_new == track.new_ground &&
-         selector_.settled(track.signature, here.is_new || here.prepared) == track.candidate;
+         selector_.settled(track.signature, here.warm()) == track.candidate;
 }
 
 /// Moves this rank's bytes; what it then has to say to the others.
@@ -75,7 +75,7 @@ Vote File::run_ahead(const CallRequest& request, const Track& track) {
                   *room_,
                   *this,
                   *track.plan,
-                  track.entry->ranks,
+                  {track.entry->ranks},
                   request.operation,
                   request.access,
                   request.memory,
@@ -110,9 +110,8 @@ Finished File::finish_repeated(const CallRequest& request, const Track& track,
   const auto& strategy = table_.rows()[static_cast<std::size_t>(track.row)].name;
   if (track.candidate >= 0) {
     const auto span = moved(track.entry->span, opening.shift());
-    const auto here = ground(request.operation, span);
-    const bool cold = table_.rows()[static_cast<std::size_t>(track.row)].warms_up && !here.is_new &&
-                      !here.prepared;
+    const bool cold = table_.rows()[static_cast<std::size_t>(track.row)].warms_up &&
+                      !ground(request.operation, span).warm();
     note_ground(request.operation, span, track.row);
     note_choice(strategy, selector_.serve(track.signature).reason);
     if (verdict.error != 0 || track.entry->total_bytes == 0)

@@ -248,7 +248,7 @@ class SlotSeat final : public Task {
       member.rank = rank;
       member.slot = static_cast<int>(i);
       member.local = local;
-      member.left = c_.ranks[static_cast<std::size_t>(rank)].bytes;
+      member.left = c_.ranks[rank].bytes;
       members_.push_back(std::move(member));
     }
     clear_slots();

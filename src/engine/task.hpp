@@ -52,7 +52,7 @@ struct Context {
   Room& room;
   FileAccess& file;
   const Plan& plan;
-  std::span<const RankSummary> ranks;
+  Summaries ranks;
   Operation operation;
   const Access& access;
   const Memory& memory;

@@ -29,6 +29,20 @@ struct RankSummary {
   bool operator==(const RankSummary&) const = default;
 };
 
+/// Everyone's request as it was first seen, and how far it has moved since: calls that walk through
+/// a file do not copy what a million ranks ask for.
+struct Summaries {
+  std::span<const RankSummary> first_seen;
+  std::int64_t shift = 0;
+
+  RankSummary operator[](int rank) const {
+    auto one = first_seen[static_cast<std::size_t>(rank)];
+    one.low += shift;
+    one.high += shift;
+    return one;
+  }
+};
+
 /// Numbers of the papers that a user may set.
 struct Parameters {
   int aggregators_per_node = 0;  ///< 0: by cores

@@ -66,9 +66,9 @@ struct Policy {
   double confirm = 0.25;         ///< a remembered result may be this much slower and still stand
   int backoff_calls = 16;        ///< calls between two examinations; doubles when they come often
   int backoff_limit = 4096;
-  double rest_s = 0.02;          ///< of serving between two examinations, so that short calls do not
-                                 ///< chase what lasts no longer than they do
-  int look_every = 8;            ///< serving calls between two thoughts about a late look, at least ...
+  double rest_s = 0.02;  ///< of serving between two examinations, so that short calls do not
+                         ///< chase what lasts no longer than they do
+  int look_every = 8;    ///< serving calls between two thoughts about a late look, at least ...
   double look_share = 0.125;     ///< ... and this share of all calls ...
   int look_limit = 1024;         ///< ... but no more: a thought takes as long as a few small calls
   std::size_t max_states = 256;  ///< signatures remembered; the least recently used goes first
@@ -98,14 +98,14 @@ struct CandidateState {
   std::string name;
   double estimate_s = 0;
   bool light = false;
-  bool cold_now = false;      ///< for the call being chosen
-  int cold_calls = 0;         ///< recorded
-  double cold_cost = 0;       ///< mean of them, hiccups cut
-  bool warm = false;          ///< a cold call is no longer among the costs
-  Costs costs;                ///< of the current examination
-  double known_cost = 0;      ///< of the last examination that measured it; 0: never measured
-  std::int64_t calls = 0;     ///< ever served
-  int outstanding = 0;        ///< started, not recorded yet
+  bool cold_now = false;   ///< for the call being chosen
+  int cold_calls = 0;      ///< recorded
+  double cold_cost = 0;    ///< mean of them, hiccups cut
+  bool warm = false;       ///< a cold call is no longer among the costs
+  Costs costs;             ///< of the current examination
+  double known_cost = 0;   ///< of the last examination that measured it; 0: never measured
+  std::int64_t calls = 0;  ///< ever served
+  int outstanding = 0;     ///< started, not recorded yet
   int failures = 0;
   bool dropped = false;  ///< too slow to be called again, or failing
 

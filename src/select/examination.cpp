@@ -1,0 +1,203 @@
+#include "select/examination.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "select/drift.hpp"
+#include "select/knowledge.hpp"
+#include "select/warmth.hpp"
+
+namespace choir::select {
+namespace {
+
+constexpr double unknown = std::numeric_limits<double>::infinity();
+
+/// The cost everything is compared with: measured if anything is, else estimated.
+double best_cost(const State& s, double scale) {
+  const int best = best_measured(s);
+  if (best != nobody) return known_cost(s, best);
+  double least = unknown;
+  for (int i = 0; i < static_cast<int>(s.candidates.size()); ++i)
+    if (s.candidates[i].applicable()) least = std::min(least, predicted(s, i, scale));
+  return least;
+}
+
+/// Calls in flight count at their predicted excess, so that many outstanding calls cannot spend
+/// the budget several times.
+double committed(const State& s, double scale, double best) {
+  double total = s.spent;
+  for (int i = 0; i < static_cast<int>(s.candidates.size()); ++i)
+    if (s.candidates[i].outstanding > 0)
+      total += s.candidates[i].outstanding * std::max(0.0, predicted(s, i, scale) - best);
+  return total;
+}
+
+}  // namespace
+
+bool affordable(const Policy& p, const State& s, int i) {
+  const double scale = cost_per_estimate(s);
+  const double best = best_cost(s, scale);
+  const double expected = predicted(s, i, scale);
+  const auto n = static_cast<double>(s.calls);
+  const double budget =
+      best * std::max(std::min(p.early_share * n, p.early_calls), p.long_share * n);
+  if (expected > best * (1 + p.margin) && committed(s, scale, best) + expected - best > budget)
+    return false;
+
+  const int native = find_name(s, "native");
+  if (native == nobody || native == i || !s.candidates[native].measured()) return true;
+  const double native_cost = s.candidates[native].cost();
+  if (expected <= native_cost) return true;  // what was lost before is no reason to go on losing
+  const double slack = native_cost * std::max(p.native_slack, p.native_share * n);
+  // Native's own time is known from few calls: what seems gained is taken with that doubt.
+  const double doubt =
+      2 * scatter(s) / std::sqrt(static_cast<double>(s.candidates[native].costs.size()));
+  const double instead = native_cost * static_cast<double>(s.not_native);
+  double gained = instead - s.not_native_cost;
+  if (gained > 0) gained = std::max(0.0, gained - doubt * instead);
+  return expected - native_cost <= slack + gained;
+}
+namespace {
+
+bool native_is_due(const Policy& p, const State& s, int native) {
+  const int first = best_estimated(s);
+  return s.candidates[native].estimate_s <= p.native_ratio * s.candidates[first].estimate_s;
+}
+
+}  // namespace
+
+int unseen(const Policy& p, const State& s) {
+  const auto is_unseen = [&](int i) {
+    if (i == nobody) return false;
+    const auto& c = s.candidates[i];
+    return c.applicable() && !c.dropped && !c.measured() && c.outstanding == 0 &&
+           !pointless_here(c);
+  };
+  if (s.examinations == 0) {
+    const int likely = best_estimated(s);
+    if (is_unseen(likely)) return likely;
+    const int native = find_name(s, "native");
+    if (native != nobody && is_unseen(native) && native_is_due(p, s, native)) return native;
+  }
+  const double scale = cost_per_estimate(s);
+  int chosen = nobody;
+  for (int i = 0; i < static_cast<int>(s.candidates.size()); ++i)
+    if (is_unseen(i) && affordable(p, s, i) &&
+        (chosen == nobody || predicted(s, i, scale) < predicted(s, chosen, scale)))
+      chosen = i;
+  return chosen;
+}
+
+bool contends(const Policy& p, const State& s, int i, double lead, double noise) {
+  const auto& c = s.candidates[i];
+  if (!c.applicable() || !c.measured()) return false;
+  if (seen_cold_only(s, i)) return c.cost() <= lead * p.cold_hopeless + s.first_look;
+  const auto n = static_cast<double>(c.costs.size());
+  return c.cost() <= lead * (1 + std::max((p.hopeless - 1) / n, 3 * noise / std::sqrt(n)));
+}
+namespace {
+
+/// Calls a candidate is due: more than usual while it and the leader differ by less than the
+/// scatter explains. Such candidates are close, so that the extra calls cost little.
+int calls_due(const Policy& p, const State& s, const CandidateState& c, double lead, double noise) {
+  const double explained = 2 * noise / std::sqrt(static_cast<double>(c.costs.size()));
+  if (noise < p.margin / 2 || c.cost() / lead - 1 > explained) return p.calls_each;
+  return std::max(p.calls_each, s.phase == Phase::serving ? p.long_race : p.close_race);
+}
+
+/// One call may have met a hiccup. A long run affords a second look at what was dropped after one.
+bool second_opinion(const Policy& p, const State& s, const CandidateState& c, double lead) {
+  if (s.phase != Phase::serving || !c.applicable() || c.costs.size() != 1) return false;
+  const double budget = p.long_share * static_cast<double>(s.calls) * lead;
+  return s.spent + c.cost() - lead <= budget;
+}
+
+/// Rotation, so that a disturbance of some calls does not hit one candidate alone.
+std::pair<std::size_t, double> turn(const CandidateState& c) {
+  return {c.costs.size() + static_cast<std::size_t>(c.outstanding), c.cost()};
+}
+
+}  // namespace
+
+int unfinished(const Policy& p, const State& s) {
+  const double lead = leading_cost(s);
+  const double noise = scatter(s);
+  int chosen = nobody;
+  for (int i = 0; i < static_cast<int>(s.candidates.size()); ++i) {
+    const auto& c = s.candidates[i];
+    if ((s.phase == Phase::serving && i == s.winner) || pointless_here(c)) continue;
+    if (!contends(p, s, i, lead, noise) && !second_opinion(p, s, c, lead)) continue;
+    const auto calls = static_cast<int>(c.costs.size()) + c.outstanding;
+    if (calls >= calls_due(p, s, c, lead, noise) || !affordable(p, s, i)) continue;
+    if (chosen == nobody || turn(c) < turn(s.candidates[chosen])) chosen = i;
+  }
+  return chosen;
+}
+
+void drop_hopeless(const Policy& p, State& s) {
+  const double lead = leading_cost(s);
+  const double noise = scatter(s);
+  for (int i = 0; i < static_cast<int>(s.candidates.size()); ++i)
+    if (s.candidates[i].measured())
+      s.candidates[i].dropped = i != s.winner && !contends(p, s, i, lead, noise);
+}
+namespace {
+
+std::string verdict(const State& s, int winner) {
+  int looked_at = 0;
+  double second = unknown;
+  for (int i = 0; i < static_cast<int>(s.candidates.size()); ++i) {
+    if (!s.candidates[i].measured()) continue;
+    ++looked_at;
+    if (i != winner) second = std::min(second, s.candidates[i].cost());
+  }
+  if (looked_at < 2)
+    return s.examinations > 0 ? "still the best known" : "the only one worth a call so far";
+  const double ahead = second / s.candidates[winner].cost() - 1;
+  auto text = "fastest of " + std::to_string(looked_at) + " examined";
+  return ahead > 0 ? text + ", " + percent(ahead) + " ahead of the next" : text;
+}
+
+/// The host's own collective wins near ties: nobody shall lose by using choir.
+int prefer_native(const Policy& p, const State& s, int best) {
+  const int native = find_name(s, "native");
+  if (native == nobody || !s.candidates[native].measured()) return best;
+  const bool close = s.candidates[best].cost() > s.candidates[native].cost() * (1 - p.native_bonus);
+  return close ? native : best;
+}
+
+/// Whether `challenger` is faster than the incumbent by more than the margin and the scatter.
+bool beats_incumbent(const Policy& p, const State& s, int challenger) {
+  const auto calls = static_cast<double>(s.candidates[challenger].costs.size());
+  const double needed = std::max(p.margin, std::min(0.5, 1.5 * scatter(s) / std::sqrt(calls)));
+  return known_cost(s, challenger) < known_cost(s, s.winner) * (1 - needed);
+}
+
+}  // namespace
+
+int winner_by_now(const Policy& p, const State& s) {
+  const int best = best_measured(s);
+  if (best == nobody) return s.winner;
+  const bool stays =
+      s.winner != nobody && s.candidates[s.winner].measured() && !beats_incumbent(p, s, best);
+  return stays ? s.winner : prefer_native(p, s, best);
+}
+
+void settle(const Policy& p, State& s) {
+  const int winner = winner_by_now(p, s);
+  if (winner == nobody) return;
+  if (s.phase == Phase::serving && s.reference > 0)
+    s.candidates[s.winner].costs.keep_only(s.reference);
+  if (s.phase == Phase::examining || winner != s.winner) forget_serving(s);
+  s.winner = winner;
+  s.phase = Phase::serving;
+  s.reason = verdict(s, winner);
+}
+
+bool overtaken(const Policy& p, const State& s) {
+  const int best = best_measured(s);
+  return best != nobody && best != s.winner && beats_incumbent(p, s, best);
+}
+
+}  // namespace choir::select
