@@ -95,6 +95,14 @@ bool rested(const Policy& p, const State& s, std::int64_t calls) {
   return s.since_examination >= calls && s.served_s >= p.rest_s;
 }
 
+/// The machine has become another one: candidates that were not worth a look may be untouched by
+/// what slows the others down, and the run may pay for looks as at its beginning.
+void note_change(State& s) {
+  s.calm_scale = cost_per_estimate(s);
+  s.changed_at = s.calls;
+  s.spent = 0;
+}
+
 }  // namespace
 
 void watch_drift(const Policy& p, State& s, double cost) {
@@ -113,10 +121,12 @@ void watch_drift(const Policy& p, State& s, double cost) {
   refine_reference(p, s, cost);
   // Waiting out the back-off is for small changes; a call twice as slow is worth a look at once.
   const bool large = std::abs(off) > std::max(0.5, 2 * tolerance(p, s));
+  const bool rare = s.backoff <= 2 * p.backoff_calls;
   const auto rest = large ? std::max<std::int64_t>(2 * p.window, s.backoff / 8) : s.backoff;
-  if (s.off_reference >= p.window / 2 && rested(p, s, rest))
-    start_examination(p, s,
-                      "calls became " + percent(std::abs(off)) + (off > 0 ? " slower" : " faster"));
+  if (s.off_reference < p.window / 2 || !rested(p, s, rest)) return;
+  if (large && off > 0 && rare) note_change(s);
+  start_examination(p, s,
+                    "calls became " + percent(std::abs(off)) + (off > 0 ? " slower" : " faster"));
 }
 
 void check_memory(const Policy& p, State& s) {

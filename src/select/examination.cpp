@@ -33,6 +33,13 @@ double committed(const State& s, double scale, double best) {
   return total;
 }
 
+/// Calls of the best that looks may cost while the run, or the machine as it is now, is new.
+double early_budget(const Policy& p, const State& s) {
+  const auto since = static_cast<double>(s.calls - s.changed_at);
+  if (s.changed_at > 0) return std::min(p.changed_share * since, p.changed_calls);
+  return std::min(p.early_share * since, p.early_calls);
+}
+
 }  // namespace
 
 bool affordable(const Policy& p, const State& s, int i) {
@@ -40,8 +47,7 @@ bool affordable(const Policy& p, const State& s, int i) {
   const double best = best_cost(s, scale);
   const double expected = predicted(s, i, scale);
   const auto n = static_cast<double>(s.calls);
-  const double budget =
-      best * std::max(std::min(p.early_share * n, p.early_calls), p.long_share * n);
+  const double budget = best * std::max(early_budget(p, s), p.long_share * n);
   if (expected > best * (1 + p.margin) && committed(s, scale, best) + expected - best > budget)
     return false;
 
@@ -58,6 +64,7 @@ bool affordable(const Policy& p, const State& s, int i) {
   if (gained > 0) gained = std::max(0.0, gained - doubt * instead);
   return expected - native_cost <= slack + gained;
 }
+
 namespace {
 
 bool native_is_due(const Policy& p, const State& s, int native) {

@@ -78,7 +78,8 @@ double predicted(const State& s, int i, double scale) {
   if (seen_cold_only(s, i)) return std::min(c.cost(), c.estimate_s * scale);
   if (c.measured()) return known_cost(s, i);
   if (c.known_cost > 0) return c.known_cost;
-  return c.estimate_s * scale + (c.light ? 0 : s.first_look);
+  const double untouched = s.calm_scale > 0 ? std::min(scale, s.calm_scale) : scale;
+  return c.estimate_s * untouched + (c.light ? 0 : s.first_look);
 }
 
 double scatter(const State& s) {

@@ -61,6 +61,8 @@ struct Policy {
   double early_share = 0.25;     ///< looks may cost this share of the calls so far ...
   double early_calls = 4;        ///< ... up to this many calls of the best ...
   double long_share = 0.025;     ///< ... and in the long run this share of all calls
+  double changed_share = 1;      ///< after a large change: share of the calls since ...
+  double changed_calls = 10;     ///< ... up to this many calls of the best
   double first_look_s = 0.5e-3;  ///< what buffers, plans, a new file may cost in a first call
   int native_ratio = 4;          ///< native waits too when its estimate is this many times the best
   double confirm = 0.25;         ///< a remembered result may be this much slower and still stand
@@ -133,7 +135,9 @@ struct State {
   std::int64_t not_native = 0;  ///< of them served by others than native ...
   double not_native_cost = 0;   ///< ... and their total, hiccups cut
   double first_look = 0;        ///< what a candidate's first call may cost beyond its usual
-  double spent = 0;             ///< what looks cost beyond the best known at their time
+  double spent = 0;             ///< what looks cost beyond the best known at their time, since ...
+  std::int64_t changed_at = 0;  ///< ... the call that met another machine than before
+  double calm_scale = 0;        ///< cost_per_estimate() until then; 0: there was no such change
   double reference = 0;         ///< cost the serving calls are compared with; 0: settling
   int reference_calls = 0;      ///< calls averaged into it
   double noise = 0;             ///< relative scatter of serving calls
