@@ -14,7 +14,7 @@ namespace {
 // Rough costs of a present-day node, in seconds; they only order the candidates that are then
 // measured.
 constexpr double per_request_local = 2e-6;
-constexpr double per_request_remote = 0.5e-3;  ///< a server is asked, and its disk may seek
+constexpr double per_request_remote = 0.5e-3;    ///< a server is asked, and its disk may seek
 constexpr double per_handshake_local = 6e-6;     ///< an aggregator opens a window, others fill it
 constexpr double per_handshake_remote = 0.2e-3;  ///< the same by messages
 constexpr double per_piece = 10e-9;
@@ -43,6 +43,12 @@ double workers(const PlanInput& in) {
 
 double per_request(const Situation& s) {
   return s.local_file_system ? per_request_local : per_request_remote;
+}
+
+/// Ranks whose requests storage serves at the same time.
+double at_once(const PlanInput& in, const Situation& s) {
+  if (s.local_file_system || in.parameters.stripe_servers <= 0) return workers(in);
+  return std::min<double>(workers(in), in.parameters.stripe_servers);
 }
 
 double per_handshake(const PlanInput& in) {
@@ -79,7 +85,7 @@ double estimate_host(const PlanInput& in, const Situation& s) {
       2 * (bytes * (2 * per_byte_memory + per_byte_storage + leaving(in) * per_byte_network) +
            pieces * 4 * per_piece);
   const double collective = 2 * per_handshake(in) + per_request(s) + exchanged / workers(in);
-  const double alone = 1.1 * (bytes * per_byte_storage + pieces * per_request(s)) / workers(in);
+  const double alone = 1.1 * (bytes * per_byte_storage + pieces * per_request(s)) / at_once(in, s);
   return ranks_apart(in) ? std::min(collective, alone) : collective;
 }
 
@@ -119,9 +125,10 @@ double estimate_recipe(const Recipe& recipe, const PlanInput& in, const Situatio
   const double bytes = total_bytes(in);
   const double pieces = static_cast<double>(s.pieces);
   if (recipe.partition == Partition::owner) {
-    const double at_once =
-        recipe.scheduled ? std::min<double>(in.parameters.concurrent, workers(in)) : workers(in);
-    return (bytes * per_byte_storage + pieces * per_request(s)) / at_once;
+    const double ranks = recipe.scheduled
+                             ? std::min<double>(in.parameters.concurrent, at_once(in, s))
+                             : at_once(in, s);
+    return (bytes * per_byte_storage + pieces * per_request(s)) / ranks;
   }
   const double moved = bytes * (per_byte_memory + per_byte_storage) + pieces * per_piece;
   const bool stays = recipe.partition == Partition::node;
@@ -129,7 +136,7 @@ double estimate_recipe(const Recipe& recipe, const PlanInput& in, const Situatio
       stays ? 0 : bytes * leaving(in) * per_byte_network * (recipe.node_first ? 0.8 : 1.0);
   const double requests = stretches(recipe, in, pieces, bytes) * per_request(s);
   const double first_cycle = per_handshake(in) + per_request(s);
-  return first_cycle + (moved + network + requests) / workers(in) +
+  return first_cycle + (moved + network) / workers(in) + requests / at_once(in, s) +
          (recipe.cycles == Cycles::per_rank ? pieces * per_piece : 0);
 }
 
@@ -146,10 +153,12 @@ Strategy strategy_from(std::string name, std::string summary, const Recipe& reci
         "requests 'sieve' needs partition 'even' or 'stripes': elsewhere a hole may be "
         "another rank's data");
   return {
-      std::move(name), std::move(summary),
+      std::move(name),
+      std::move(summary),
       [recipe](const PlanInput& in) { return plan_recipe(recipe, in); },
       [recipe](const PlanInput& in, const Situation& s) { return estimate_recipe(recipe, in, s); },
-      false, recipe.partition == Partition::owner && !recipe.scheduled};
+      false,
+      recipe.partition == Partition::owner && !recipe.scheduled};
 }
 
 Recipe parse_recipe(const std::string& partition, const std::string& aggregators,
