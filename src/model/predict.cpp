@@ -140,7 +140,8 @@ Call Model::call_of(std::int64_t number, std::span<const RankSummary> ranks) con
 
 /// The busiest node sets the pace of the exchange. An aggregator that waits in a system call
 /// receives nothing, so its own exchange and storage add up; but while some wait for servers,
-/// others use the links, so neither of the two as a whole is waited for twice. Asynchronous storage
+/// others use the links, so neither of the two as a whole is waited for twice, and of links that
+/// are used one after the other an aggregator waits for its own part only. Asynchronous storage
 /// lets even one aggregator overlap all but a cycle.
 void Model::add_times(Prediction& prediction, const Plan& plan, std::int64_t pieces) const {
   const auto& m = s_.machine;
@@ -153,8 +154,10 @@ void Model::add_times(Prediction& prediction, const Plan& plan, std::int64_t pie
     seconds.agree += static_cast<double>(ballot_bytes) * topology_.ranks() / m.between.bandwidth;
   const double cores = m.shared_cores ? m.cores / nodes : m.cores;
   const double workers = std::max(0.25, std::min(cores, topology_.ranks() / nodes));
-  const double wire = static_cast<double>(t.most_bytes_of_node) / m.between.bandwidth +
-                      static_cast<double>(t.metadata_bytes) / nodes / m.between.bandwidth;
+  const auto wire = [&](std::int64_t bytes_of_node) {
+    return (static_cast<double>(bytes_of_node) + static_cast<double>(t.metadata_bytes) / nodes) /
+           m.between.bandwidth;
+  };
   const double copies =
       (static_cast<double>(t.bytes_in_node) + 2 * static_cast<double>(t.bytes_between_nodes)) /
       nodes / m.inside.bandwidth / workers;
@@ -163,14 +166,16 @@ void Model::add_times(Prediction& prediction, const Plan& plan, std::int64_t pie
                            workers;
   const double windows =
       static_cast<double>(t.cycles) / std::max<std::size_t>(1, plan.aggregators.size());
-  seconds.exchange = plan.exchange == Exchange::none
-                         ? 0
-                         : wire + copies + processor +
-                               windows * (m.between.latency_s * (nodes > 1 ? 1 : 0) + m.wait_s);
+  const bool exchanges = plan.exchange != Exchange::none;
+  const double besides =
+      copies + processor + windows * (m.between.latency_s * (nodes > 1 ? 1 : 0) + m.wait_s);
+  const double own = exchanges ? wire(t.most_bytes_of_node) + besides : 0;
+  seconds.exchange =
+      exchanges ? wire(std::max(t.most_bytes_of_node, t.paced_bytes_of_node)) + besides : 0;
   seconds.storage = std::max(prediction.storage.busiest_s, prediction.storage.elapsed_s);
   const double together = s_.asynchronous
                               ? std::min(seconds.exchange, seconds.storage) / std::max(1.0, windows)
-                              : seconds.exchange + prediction.storage.alone_s;
+                              : own + prediction.storage.alone_s;
   const double longer = std::max(seconds.exchange, seconds.storage);
   seconds.total =
       seconds.agree + (s_.asynchronous ? longer + together : std::max(longer, together));

@@ -34,8 +34,9 @@ struct Traffic {
   std::int64_t agreement_bytes = 0;  ///< put into opening and closing by the leaders of the nodes
   std::int64_t gathered_bytes = 0;   ///< of ballots, as they arrive at all other nodes
   std::int64_t cycles = 0;           ///< windows (or rounds) of all aggregators
-  /// Data that enters or leaves the busiest node; of small jobs, of the busiest node of each stage.
-  std::int64_t most_bytes_of_node = 0;
+  std::int64_t most_bytes_of_node = 0;  ///< data that enters or leaves the busiest node
+  /// The same where links are used one after the other; only found for small jobs.
+  std::int64_t paced_bytes_of_node = 0;
   std::int64_t most_messages_of_node = 0;
   bool sampled = false;
 

@@ -268,7 +268,7 @@ class WindowCounter {
     std::int64_t paced = 0;
     for (std::int64_t stage = 0; stage < stages; ++stage)
       paced += busiest_in({stage * windows / stages, (stage + 1) * windows / stages}, accesses);
-    t_.most_bytes_of_node = std::max(t_.most_bytes_of_node, paced);
+    t_.paced_bytes_of_node = paced;
   }
 
   /// Bytes that the busiest node sends or receives for these windows of all aggregators.

@@ -98,7 +98,8 @@ bool rested(const Policy& p, const State& s, std::int64_t calls) {
 /// The machine has become another one: candidates that were not worth a look may be untouched by
 /// what slows the others down, and the run may pay for looks as at its beginning.
 void note_change(State& s) {
-  s.calm_scale = cost_per_estimate(s);
+  s.calm_cost = s.reference;
+  s.calm_estimate_s = s.candidates[s.winner].estimate_s;
   s.changed_at = s.calls;
   s.spent = 0;
 }

@@ -73,13 +73,24 @@ double cost_per_estimate(const State& s) {
   return n ? std::exp(logs / n) : 1;
 }
 
+namespace {
+
+/// What a candidate would take that a change of the machine did not touch: as the winner until
+/// then, and what it was estimated to take beyond it.
+double untouched(const State& s, const CandidateState& c) {
+  return s.calm_cost + std::max(0.0, c.estimate_s - s.calm_estimate_s) * s.second;
+}
+
+}  // namespace
+
 double predicted(const State& s, int i, double scale) {
   const auto& c = s.candidates[i];
   if (seen_cold_only(s, i)) return std::min(c.cost(), c.estimate_s * scale);
   if (c.measured()) return known_cost(s, i);
   if (c.known_cost > 0) return c.known_cost;
-  const double untouched = s.calm_scale > 0 ? std::min(scale, s.calm_scale) : scale;
-  return c.estimate_s * untouched + (c.light ? 0 : s.first_look);
+  const double usual = c.estimate_s * scale;
+  return (s.calm_cost > 0 ? std::min(usual, untouched(s, c)) : usual) +
+         (c.light ? 0 : s.first_look);
 }
 
 double scatter(const State& s) {

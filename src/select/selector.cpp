@@ -225,7 +225,8 @@ void Selector::record(std::uint64_t signature, int candidate, double slowest_sec
     if (best_before != nobody) s->spent += std::max(0.0, cost - known_cost(*s, best_before));
   }
   if (s->recorded == 0) s->cold = candidate;
-  s->first_look = policy_.first_look_s * cost / slowest_seconds;
+  s->second = cost / slowest_seconds;
+  s->first_look = policy_.first_look_s * s->second;
   ++s->recorded;
   count_against_native(*s, candidate, cost);
   if (s->phase == Phase::only) {

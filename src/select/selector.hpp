@@ -137,7 +137,9 @@ struct State {
   double first_look = 0;        ///< what a candidate's first call may cost beyond its usual
   double spent = 0;             ///< what looks cost beyond the best known at their time, since ...
   std::int64_t changed_at = 0;  ///< ... the call that met another machine than before
-  double calm_scale = 0;        ///< cost_per_estimate() until then; 0: there was no such change
+  double calm_cost = 0;         ///< the winner's until then (0: there was no such change) ...
+  double calm_estimate_s = 0;   ///< ... and what had been estimated for it
+  double second = 0;            ///< the cost of a second
   double reference = 0;         ///< cost the serving calls are compared with; 0: settling
   int reference_calls = 0;      ///< calls averaged into it
   double noise = 0;             ///< relative scatter of serving calls
