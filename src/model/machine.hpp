@@ -35,6 +35,9 @@ struct Machine {
   double piece_s = 10e-9;      ///< processor time of one piece
   bool shared_cores = false;   ///< all nodes share `cores` cores, as in a lab on one computer
   double wait_s = 0;           ///< until a waiting rank gets its turn on a busy core
+  /// Messages up to this arrive also while the receiver sits in a system call, as MPI libraries
+  /// send small ones; longer ones wait until it is back.
+  std::int64_t eager_bytes = 0;
   Servers servers;
 };
 

@@ -138,11 +138,20 @@ Call Model::call_of(std::int64_t number, std::span<const RankSummary> ranks) con
   return {workload_, number, topology_, ranks, parameters_, s_.writing, s_.first_call};
 }
 
+namespace {
+
+bool arrives_meanwhile(const Traffic& t, const Machine& m) {
+  return t.messages_between_nodes > 0 &&
+         t.bytes_between_nodes / t.messages_between_nodes <= m.eager_bytes;
+}
+
+}  // namespace
+
 /// The busiest node sets the pace of the exchange. An aggregator that waits in a system call
-/// receives nothing, so its own exchange and storage add up; but while some wait for servers,
-/// others use the links, so neither of the two as a whole is waited for twice, and of links that
-/// are used one after the other an aggregator waits for its own part only. Asynchronous storage
-/// lets even one aggregator overlap all but a cycle.
+/// receives nothing but what is sent eagerly, so its own exchange and storage add up; but while
+/// some wait for servers, others use the links, so neither of the two as a whole is waited for
+/// twice, and of links that are used one after the other an aggregator waits for its own part only.
+/// Asynchronous storage lets even one aggregator overlap all but a cycle.
 void Model::add_times(Prediction& prediction, const Plan& plan, std::int64_t pieces) const {
   const auto& m = s_.machine;
   const auto& t = prediction.traffic;
@@ -175,7 +184,8 @@ void Model::add_times(Prediction& prediction, const Plan& plan, std::int64_t pie
   seconds.storage = std::max(prediction.storage.busiest_s, prediction.storage.elapsed_s);
   const double together = s_.asynchronous
                               ? std::min(seconds.exchange, seconds.storage) / std::max(1.0, windows)
-                              : own + prediction.storage.alone_s;
+                              : prediction.storage.alone_s +
+                                    (arrives_meanwhile(t, m) ? own / std::max(1.0, windows) : own);
   const double longer = std::max(seconds.exchange, seconds.storage);
   seconds.total =
       seconds.agree + (s_.asynchronous ? longer + together : std::max(longer, together));

@@ -80,6 +80,9 @@ void add_machine(CLI::App& app, Options& options) {
   real("--inside-latency", m.inside.latency_s, "seconds");
   real("--message-cost", m.message_s, "processor seconds of a message at either end");
   real("--wait", m.wait_s, "seconds until a waiting rank gets a busy core");
+  size(app, "--eager-bytes", m.eager_bytes,
+       "longest message that arrives while its receiver writes")
+      ->group("Machine");
   app.add_flag("--shared-cores", m.shared_cores, "all nodes share the cores of one computer")
       ->group("Machine");
   app.add_option("--servers", m.servers.count, "data servers")
