@@ -306,7 +306,7 @@ std::filesystem::path own_front_door(const std::filesystem::path& program) {
   const auto above = program.parent_path().parent_path();
   std::error_code error;
   for (const auto& folder : {above / "lib", above})
-    if (const auto library = folder / "libchoir_mpiio.so"; std::filesystem::exists(library, error))
+    if (auto library = folder / "libchoir_mpiio.so"; std::filesystem::exists(library, error))
       return library;
   return {};
 }

@@ -187,7 +187,7 @@ void read_plain(const std::string& path, const Share& share, std::vector<char>& 
 /// per part, so that every part keeps its own view, except for mcio and the host, see below.
 class Side {
  public:
-  Side(const Case& what, const Host* host, bool join = false) : what_(what), host_(host) {
+  Side(const Case& what, const Host* host, bool join = false) : host_(host) {
     MPI_Info info = MPI_INFO_NULL;
     check(MPI_Info_create(&info), "MPI_Info_create");
     if (host == nullptr)
@@ -255,7 +255,6 @@ class Side {
   }
 
  private:
-  const Case& what_;
   const Host* host_;
   std::vector<MPI_File> files_;
 };

@@ -69,6 +69,7 @@ std::int64_t array_bytes(const Box& box) {
 MPI_Datatype struct_of(Program& program, const std::vector<Box>& boxes,
                        std::vector<MPI_Aint> displacements) {
   std::vector<MPI_Datatype> types;
+  types.reserve(boxes.size());
   std::vector<int> ones(boxes.size(), 1);
   for (const auto& box : boxes) types.push_back(program.keep(subarray_type(box, MPI_DOUBLE)));
   MPI_Datatype type = MPI_DATATYPE_NULL;

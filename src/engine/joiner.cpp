@@ -117,6 +117,7 @@ void Joiner::start_common(const CallCounts& least) {
   held_anywhere_.fetch_sub(static_cast<int>(calls.size()), std::memory_order_relaxed);
   for (const auto& group : multi::join_calls(described)) {
     std::vector<std::shared_ptr<Call>> together;
+    together.reserve(group.size());
     for (const auto index : group) together.push_back(std::move(calls[index]));
     JointCall::join(std::move(together));
   }

@@ -55,6 +55,7 @@ std::vector<std::shared_ptr<Call>> JointCall::start(std::vector<Part> parts, boo
   const auto joint = std::make_shared<JointCall>();
   joint->may_run_ahead_ = may_run_ahead;
   std::vector<std::shared_ptr<Call>> members;
+  members.reserve(parts.size());
   for (auto& part : parts)
     members.push_back(std::make_shared<Call>(*part.file, std::move(part.request), joint));
   auto first_of_file = joint->take_members(members);

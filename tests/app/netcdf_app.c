@@ -15,6 +15,8 @@ static void must(int status, const char* what) {
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
+static float value_at(size_t y, size_t x) { return (float)(y * 100 + x); }
+
 static void write_file(const char* path) {
   int nc, dims[2], rows, columns;
   static float data[Y * X];
@@ -29,10 +31,10 @@ static void write_file(const char* path) {
   must(nc_var_par_access(nc, columns, NC_COLLECTIVE), "nc_var_par_access");
   const size_t r = (size_t)rank, n = (size_t)ranks;
   const size_t y0 = Y * r / n, yn = Y * (r + 1) / n - y0, x0 = X * r / n, xn = X * (r + 1) / n - x0;
-  for (size_t i = 0; i < yn * X; ++i) data[i] = (float)((y0 + i / X) * 100 + i % X);
+  for (size_t i = 0; i < yn * X; ++i) data[i] = value_at(y0 + i / X, i % X);
   const size_t row_start[2] = {y0, 0}, row_count[2] = {yn, X};
   must(nc_put_vara_float(nc, rows, row_start, row_count, data), "nc_put_vara_float");
-  for (size_t i = 0; i < Y * xn; ++i) data[i] = (float)(i / xn * 100 + x0 + i % xn);
+  for (size_t i = 0; i < Y * xn; ++i) data[i] = value_at(i / xn, x0 + i % xn);
   const size_t column_start[2] = {0, x0}, column_count[2] = {Y, xn};
   must(nc_put_vara_float(nc, columns, column_start, column_count, data), "nc_put_vara_float");
   must(nc_close(nc), "nc_close");
@@ -45,7 +47,7 @@ static void check_variable(int nc, const char* name) {
   must(nc_var_par_access(nc, variable, NC_COLLECTIVE), "nc_var_par_access");
   must(nc_get_var_float(nc, variable, data), "nc_get_var_float");
   for (int i = 0; i < Y * X; ++i) {
-    if (data[i] == (float)(i / X * 100 + i % X)) continue;
+    if (data[i] == value_at((size_t)i / X, (size_t)i % X)) continue;
     fprintf(stderr, "netcdf_app: rank %d: %s[%d] is %g\n", rank, name, i, (double)data[i]);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }

@@ -51,8 +51,8 @@ MPI_Offset place_of(int slot, int owner) {
 /// Files of this program, and the calls under way on them.
 class Files {
  public:
-  explicit Files(int count, std::map<std::string, std::string> hints = {},
-                 std::map<int, std::pair<std::string, std::string>> hint_of_one = {}) {
+  explicit Files(int count, const std::map<std::string, std::string>& hints = {},
+                 const std::map<int, std::pair<std::string, std::string>>& hint_of_one = {}) {
     for (int f = 0; f < count; ++f) {
       MPI_Info info = MPI_INFO_NULL;
       MPI_Info_create(&info);

@@ -19,7 +19,8 @@ constexpr int block = 4096;
 constexpr int warm = 8;
 
 Bytes pattern(int round, int owner) {
-  return pattern_bytes(block, static_cast<std::uint64_t>(1000 * round + owner));
+  return pattern_bytes(block, std::uint64_t{1000} * static_cast<std::uint64_t>(round) +
+                                  static_cast<std::uint64_t>(owner));
 }
 
 void write_at(Checks& t, MPI_File fh, MPI_Offset at, const Bytes& bytes, int count) {
@@ -106,8 +107,9 @@ void one_rank_asks_otherwise(Checks& t) {
     for (int r = 0; r < t.ranks; ++r) {
       const Bytes theirs = pattern(50 + time, r);
       const auto bytes = static_cast<std::ptrdiff_t>(r == 0 && time % 2 == 0 ? 100 : block);
-      auto at = static_cast<std::size_t>(block * (t.ranks * round + r));
-      if (r == 0 && time % 2 == 1) at += static_cast<std::size_t>(block * t.ranks * warm);
+      auto at = std::size_t{block} * static_cast<std::size_t>(t.ranks * round + r);
+      if (r == 0 && time % 2 == 1)
+        at += std::size_t{block} * static_cast<std::size_t>(t.ranks * warm);
       expected.resize(std::max(expected.size(), at + static_cast<std::size_t>(bytes)));
       std::copy_n(theirs.begin(), bytes, expected.begin() + static_cast<std::ptrdiff_t>(at));
     }

@@ -105,6 +105,7 @@ void apply(const Options& options, multi::Problem& problem, int ranks) {
 
 std::vector<multi::Method> methods_named(const std::vector<std::string>& names) {
   std::vector<multi::Method> methods;
+  methods.reserve(names.size());
   for (const auto& name : names)
     methods.push_back(
         std::ranges::find(multi::method_names, name, &multi::MethodName::name)->method);

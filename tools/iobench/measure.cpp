@@ -121,6 +121,7 @@ Point measure(const TestFile& file, Operation operation, Order order, int thread
     }
   };
   std::vector<std::thread> pool;
+  pool.reserve(static_cast<std::size_t>(threads));
   for (int t = 0; t < threads; ++t) pool.emplace_back(work, t);
   for (auto& thread : pool) thread.join();
   if (operation == Operation::write && fsync(file.descriptor()) != 0) fail(errno, "fsync");

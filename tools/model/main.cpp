@@ -146,9 +146,9 @@ std::vector<Strategy> strategies_named(const std::vector<std::string>& names) {
   for (const auto& name : names) {
     const auto found = table.find(name);
     if (!found) {
-      std::string known;
-      for (const auto& row : table.rows()) known += (known.empty() ? "" : ", ") + row.name;
-      throw std::invalid_argument("there is no strategy '" + name + "'; known: " + known);
+      std::string reason = "there is no strategy '" + name + "'; known:";
+      for (const auto& row : table.rows()) reason.append(" ").append(row.name);
+      throw std::invalid_argument(reason);
     }
     chosen.push_back(table.rows()[static_cast<std::size_t>(*found)]);
   }

@@ -32,7 +32,7 @@ class Field {
   std::int64_t origin() const {
     return reinterpret_cast<std::int64_t>(bytes_.data()) + guard - low_;
   }
-  char* base() const { return reinterpret_cast<char*>(origin()); }
+  char* base() { return reinterpret_cast<char*>(origin()); }
   char& at(std::int64_t place) { return bytes_[static_cast<std::size_t>(place - low_ + guard)]; }
   bool operator==(const Field& other) const { return bytes_ == other.bytes_; }
 

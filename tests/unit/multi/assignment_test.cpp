@@ -332,7 +332,7 @@ RC_GTEST_PROP(AssignmentProperty, GreedyPermutesNothingByChance, ()) {
 
 // CBC takes a few milliseconds a problem, so these are fixed seeds instead of properties.
 
-void expect_exact_is_least(Problem problem, Objective objective) {
+void expect_exact_is_least(const Problem& problem, Objective objective) {
   if (!exact_available()) return;
   const auto exact = assign_exact(problem, {objective, 20});
   ASSERT_TRUE(exact.proven);

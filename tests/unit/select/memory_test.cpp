@@ -70,7 +70,9 @@ TEST_F(MemoryFile, ConcurrentJobsLoseNothing) {
     if (child == 0) {
       bool good = true;
       for (int i = 0; i < stores; ++i)
-        good = good && !store_memory(path_, {entry(static_cast<std::uint64_t>(job * stores + i))});
+        good = good &&
+               !store_memory(path_, {entry(std::uint64_t{stores} * static_cast<std::uint64_t>(job) +
+                                           static_cast<std::uint64_t>(i))});
       ::_exit(good ? 0 : 1);
     }
   }

@@ -25,7 +25,7 @@ class ReportFolder : public testing::Test {
 
   /// A run of `calls` calls on two ranks; `shape` makes each record what the test needs.
   template <class Shape>
-  Trace run(int calls, std::string mode, Shape&& shape) {
+  Trace run(int calls, const std::string& mode, Shape&& shape) {
     for (int rank = 0; rank < 2; ++rank) {
       trace::TraceWriter writer(folder_, rank, "1.0");
       trace::OpenRecord open;
