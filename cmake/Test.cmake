@@ -11,10 +11,13 @@ if(CHOIR_PURE_TESTS)
   find_package(GTest REQUIRED)
 endif()
 
-# Seconds until a test counts as hung; sanitizers slow some down twentyfold.
+# Seconds until a test counts as hung; sanitizers slow some down twentyfold, and in a soak properties have a hundred times
+# as many cases.
 set(CHOIR_TEST_TIMEOUT 240)
 if(CHOIR_SANITIZE)
   set(CHOIR_TEST_TIMEOUT 1200)
+elseif(CHOIR_SOAK)
+  set(CHOIR_TEST_TIMEOUT 3600)
 endif()
 
 function(choir_unit_test name)
