@@ -177,7 +177,7 @@ std::shared_ptr<const Plan> Call::plan_for(int row) {
     kept = pattern_->kept(strategy.name, suffix);
   }
   if (!kept) {
-    kept = std::make_shared<const Plan>(strategy.plan(first_seen()));
+    kept = std::make_shared<const Plan>(strategy.plan(input_for(*pattern_)));
     pattern_->keep(strategy.name, suffix, kept);
   }
   if (shift_ == 0 || kept->aggregators.empty()) return kept;
@@ -231,19 +231,19 @@ bool Call::finish_opening() {
   learn_pattern({opening_->known(), opening_->shift(), opening_->ballots()});
   look_at_ground(*pattern_, shift_);
   signature_ = signature_of(*pattern_);
-  row_ = choose(first_seen(), situation_of(*pattern_));
+  row_ = choose(input_for(*pattern_), situation_of(*pattern_));
   plan_ = plan_for(row_);
   planned_ns_ = now_ns();
   start_tasks();
   return true;
 }
 
-PlanInput Call::first_seen() const {
-  return {file_.hood().topology(), pattern_->ranks, file_.parameters(), file_.seats() - 1};
+PlanInput Call::input_for(const PlanEntry& pattern) const {
+  return {file_.hood().topology(), pattern.ranks, file_.parameters(), file_.seats() - 1};
 }
 
 PlanInput Call::plan_input() {
-  auto in = first_seen();
+  auto in = input_for(*pattern_);
   if (shift_ == 0) return in;
   if (moved_.empty())
     for (int rank = 0; rank < in.topology.ranks(); ++rank) moved_.push_back(ranks()[rank]);

@@ -102,7 +102,7 @@ class Call {
   /// Offsets have moved with the pattern, and their common divisor with them.
   std::int64_t grain() const { return pattern_->grain | shift_; }
   /// For plans of everyone's request where it was first seen, and where it is.
-  PlanInput first_seen() const;
+  PlanInput input_for(const PlanEntry& pattern) const;
   PlanInput plan_input();
   int choose(const PlanInput& in, const Situation& situation);
   void inherit_memory();

@@ -19,7 +19,7 @@ void Call::look_at_ground(const PlanEntry& pattern, std::int64_t shift) {
   ground_ = {};
   span_ = {};
   if (joint_ || pattern.span.empty() || file_.fixed_row(request_.operation)) return;
-  span_ = {pattern.span.begin + shift, pattern.span.end + shift};
+  span_ = pattern.span_at(shift);
   ground_ = file_.ground(request_.operation, span_);
 }
 
@@ -43,9 +43,8 @@ Situation Call::situation_of(const PlanEntry& pattern) const {
 std::optional<int> Call::expected_row() {
   if (const auto fixed = file_.fixed_row(request_.operation)) {
     const auto& row = file_.strategies().rows()[static_cast<std::size_t>(*fixed)];
-    const PlanInput in{file_.hood().topology(), guess_->ranks, file_.parameters(),
-                       file_.seats() - 1};
-    return std::isfinite(row.estimate_s(in, situation_of(*guess_))) ? fixed : std::nullopt;
+    return std::isfinite(row.estimate_s(input_for(*guess_), situation_of(*guess_))) ? fixed
+                                                                                    : std::nullopt;
   }
   const int candidate = expected_candidate();
   if (candidate < 0) return std::nullopt;
@@ -61,9 +60,7 @@ int Call::expected_candidate() {
   if (std::any_of(guess_->ranks.begin(), guess_->ranks.end(),
                   [](const RankSummary& rank) { return rank.empty(); }))
     return -1;
-  offered_ = candidates_for(
-      {file_.hood().topology(), guess_->ranks, file_.parameters(), file_.seats() - 1},
-      situation_of(*guess_));
+  offered_ = candidates_for(input_for(*guess_), situation_of(*guess_));
   return file_.selector().peek(signature, offered_);
 }
 
@@ -73,8 +70,7 @@ std::shared_ptr<const Plan> Call::plan_ahead(int row) const {
   const auto& strategy = file_.strategies().rows()[static_cast<std::size_t>(row)];
   auto kept = guess_->kept(strategy.name, file_.plan_suffix());
   if (!kept && strategy.alone) {
-    kept = std::make_shared<const Plan>(strategy.plan(
-        {file_.hood().topology(), guess_->ranks, file_.parameters(), file_.seats() - 1}));
+    kept = std::make_shared<const Plan>(strategy.plan(input_for(*guess_)));
     guess_->keep(strategy.name, file_.plan_suffix(), kept);
   }
   return kept && kept->independent() ? kept : nullptr;

@@ -38,13 +38,6 @@ bool same_file(File& a, File& b) {
   return a.facts().device == b.facts().device && a.facts().inode == b.facts().inode;
 }
 
-Extent span_of_all(std::span<const RankSummary> ranks) {
-  Extent all{INT64_MAX, INT64_MIN};
-  for (const auto& rank : ranks)
-    if (!rank.empty()) all = {std::min(all.begin, rank.low), std::max(all.end, rank.high)};
-  return all;
-}
-
 }  // namespace
 
 std::size_t JointCall::capacity(File& lead) {
@@ -400,7 +393,7 @@ void JointCall::plan_members(const std::vector<Call*>& members) {
   if (members_.front()->request_.operation == Operation::write) {
     std::vector<Extent> spans;
     spans.reserve(members.size());
-    for (auto* member : members) spans.push_back(span_of_all(member->plan_input().ranks));
+    for (auto* member : members) spans.push_back(member->pattern_->span_at(member->shift_));
     keep_holes(members, *plans, spans);
   }
   const auto planned_ns = now_ns();

@@ -33,6 +33,9 @@ struct PlanEntry {
   std::vector<RankSummary> ranks;
   std::int64_t total_bytes = 0;  ///< of all ranks; kept, since a job may have very many
   Extent span;                   ///< of all ranks; empty if nobody asks
+  Extent span_at(std::int64_t shift) const {
+    return span.empty() ? span : Extent{span.begin + shift, span.end + shift};
+  }
   std::int64_t pieces = 0;
   std::uint64_t signature = 0;  ///< sum of all ranks' hashes
   std::int64_t grain = 1;

@@ -163,6 +163,7 @@ bool Progress::busy() const {
 }
 
 bool Progress::thread_at_work() const {
+  if (!has_thread_.load(std::memory_order_relaxed)) return false;
   const std::lock_guard lock(state().mutex);
   return std::any_of(state().files.begin(), state().files.end(), State::waits_for_thread);
 }

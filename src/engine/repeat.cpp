@@ -24,10 +24,6 @@ bool met(Opening& opening, bool crowded) {
   return false;
 }
 
-Extent moved(Extent span, std::int64_t shift) {
-  return span.empty() ? span : Extent{span.begin + shift, span.end + shift};
-}
-
 }  // namespace
 
 Ballot ballot_of(const Access& access, const Shape& shape) {
@@ -61,8 +57,8 @@ bool File::may_repeat(const CallRequest& request, const Track& track) const {
   if (track.candidate < 0) return true;
   // A rank that asks for nothing does not know where the others go; it does as they did.
   if (request.access.bytes() == 0) return selector_.settled(track.signature) == track.candidate;
-  const auto here = ground(
-      request.operation, moved(track.entry->span, request.access.span().begin - track.entry->low));
+  const auto here = ground(request.operation,
+                           track.entry->span_at(request.access.span().begin - track.entry->low));
   return here.is_new == track.new_ground &&
          selector_.settled(track.signature, here.warm()) == track.candidate;
 }
@@ -109,7 +105,7 @@ Finished File::finish_repeated(const CallRequest& request, const Track& track,
   ++hood_->plans().hits;
   const auto& strategy = table_.rows()[static_cast<std::size_t>(track.row)].name;
   if (track.candidate >= 0) {
-    const auto span = moved(track.entry->span, opening.shift());
+    const auto span = track.entry->span_at(opening.shift());
     const bool cold = table_.rows()[static_cast<std::size_t>(track.row)].warms_up &&
                       !ground(request.operation, span).warm();
     note_ground(request.operation, span, track.row);
