@@ -15,6 +15,7 @@ void forget_serving(State& s) {
   s.since_examination = 0;
   s.served_s = 0;
 }
+
 namespace {
 
 /// Examinations that follow each other quickly, whatever they find, become rarer; a long calm
@@ -43,6 +44,7 @@ void start_examination(const Policy& p, State& s, std::string why) {
   s.from_memory = false;
   s.reason = std::move(why);
 }
+
 namespace {
 
 /// The reference follows the first calls of a serving period and then stands.

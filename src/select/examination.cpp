@@ -103,6 +103,7 @@ bool contends(const Policy& p, const State& s, int i, double lead, double noise)
   const auto n = static_cast<double>(c.costs.size());
   return c.cost() <= lead * (1 + std::max((p.hopeless - 1) / n, 3 * noise / std::sqrt(n)));
 }
+
 namespace {
 
 /// Calls a candidate is due: more than usual while it and the leader differ by less than the
@@ -149,6 +150,7 @@ void drop_hopeless(const Policy& p, State& s) {
     if (s.candidates[i].measured())
       s.candidates[i].dropped = i != s.winner && !contends(p, s, i, lead, noise);
 }
+
 namespace {
 
 std::string verdict(const State& s, int winner) {

@@ -27,6 +27,7 @@ bool warm_look(const Policy& p, const State& s) {
     if (!s.candidates[i].cold_now && waits_for_warmth(p, s, i) && affordable(p, s, i)) return true;
   return false;
 }
+
 namespace {
 
 /// The best of those whose times do not depend on what was prepared; the winner if there is none.
