@@ -1,6 +1,7 @@
 #include "engine/call.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
 
@@ -305,7 +306,7 @@ void Call::add_tasks() {
       add_slots(*context_, tasks_);
       break;
     default:
-      add_seats(*context_, tasks_);
+      add_seats(std::array{&*context_}, tasks_);
       add_lanes(*context_, tasks_);
       break;
   }

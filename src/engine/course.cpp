@@ -4,7 +4,7 @@
 
 namespace choir {
 
-Course::Course(const Context& context, std::size_t aggregator, bool with_remote)
+Course::Course(Context& context, std::size_t aggregator, bool with_remote)
     : c_(context), aggregator_(aggregator) {
   const auto& topology = c_.hood.topology();
   for (int node = 0; node < topology.nodes(); ++node)

@@ -22,12 +22,19 @@ struct Guests {
 class Course {
  public:
   /// As its aggregator sees it, or (without remote ranks) as a relay to that aggregator does.
-  Course(const Context& context, std::size_t aggregator, bool with_remote);
+  Course(Context& context, std::size_t aggregator, bool with_remote);
 
+  Context& context() const { return c_; }
   std::size_t aggregator() const { return aggregator_; }
   bool done() const { return steps_.empty(); }
   /// The next window that somebody contributes to.
   std::int64_t next() const { return steps_.top().window; }
+  /// Of calls carried out together the earlier one's windows come first, of one call's the lower.
+  bool precedes(const Course& other) const {
+    return c_.first_aggregator != other.c_.first_aggregator
+               ? c_.first_aggregator < other.c_.first_aggregator
+               : next() < other.next();
+  }
   /// Who does; moves on to the window after it.
   Guests take();
 
@@ -43,7 +50,7 @@ class Course {
   void add_rank(int rank);
   void invite(Guests& guests, int rank) const;
 
-  const Context& c_;
+  Context& c_;
   std::size_t aggregator_;
   std::priority_queue<Step> steps_;
 };

@@ -107,7 +107,7 @@ class Direct final : public Task {
     } else if (next_ < c_.access.end && c_.error == 0 && !at_end_of_file_) {
       const auto started = c_.clock();
       collect();
-      busy_ = !storage->start(job_);
+      busy_ = !storage->start_here(job_);
       c_.traffic.storage_ns += c_.clock() - started;
       if (!busy_) finish_job();
     } else {
@@ -124,7 +124,7 @@ class Direct final : public Task {
 
   /// The next transfers: every file block, in as many parts as the memory has.
   void collect() {
-    job_ = Job{c_.operation, {}, 0, no_end_of_file, 0, 0};
+    job_ = Job{.operation = c_.operation};
     const auto end = std::min(c_.access.end, next_ + step_);
     auto position = next_ - c_.access.begin;
     visit_runs(c_.access.file, next_, end, [&](const Run& run) {

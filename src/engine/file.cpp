@@ -155,6 +155,7 @@ File::~File() {
     if (const auto* state = selector_.state(signature))
       hood_->learned().remember(facts_.file_system, signature, state->result());
   hood_->learned().store(*hood_, settings_.memory);
+  storage_.reset();  // its thread may still be about to ring our bell
   if (fd_ >= 0) ::close(fd_);
   if (joiner_) joiner_->leave(joiner_number_);
   hood_->give_back(std::move(room_));
@@ -282,8 +283,10 @@ void File::hurry() {
 
 Bell& File::bell() {
   Bell* const muster = joiner_ ? joiner_->bell() : nullptr;
-  return muster != nullptr ? *muster : room_->arena->bell(hood_->local());
+  return muster != nullptr ? *muster : own_bell();
 }
+
+Bell& File::own_bell() { return room_->arena->bell(hood_->local()); }
 
 bool File::poll() {
   if (!busy()) return false;
@@ -372,8 +375,16 @@ void File::open_descriptor() {
       device = faulty_.get();
     }
   }
-  if (settings_.backend == "io_uring" && !faulty_) storage_ = uring_storage(fd_);
-  if (!storage_) storage_ = posix_storage(fd_, *device);
+  open_storage(*device);
+}
+
+void File::open_storage(Device& device) {
+  // Local storage takes no longer than handing it over.
+  const auto& wish = settings_.backend;
+  const bool beside = wish == "threaded" || (wish == "auto" && !facts_.local_file_system);
+  if (wish == "io_uring" && !faulty_) storage_ = uring_storage(fd_);
+  if (beside) storage_ = threaded_storage(fd_, device, [this] { ring(own_bell()); });
+  if (!storage_) storage_ = posix_storage(fd_, device);
 }
 
 int File::flush() {

@@ -101,6 +101,8 @@ class File final : public FileAccess {
 
  private:
   void open_descriptor();
+  void open_storage(Device& device);
+  Bell& own_bell();
   void resolve_strategies();
   void start_selector();
   bool may_repeat(const CallRequest& request, const Track& track) const;

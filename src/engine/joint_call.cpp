@@ -6,7 +6,6 @@
 
 #include "engine/direct.hpp"
 #include "engine/file.hpp"
-#include "engine/lane.hpp"
 #include "engine/mapped.hpp"
 #include "engine/seats.hpp"
 #include "multi/joint_plan.hpp"
@@ -427,35 +426,27 @@ void JointCall::add_tasks(const std::vector<Call*>& members) {
   const auto turn = members.size() * static_cast<std::size_t>(hood().rank()) /
                     static_cast<std::size_t>(hood().topology().ranks());
   for (std::size_t i = 0; i < members.size(); ++i) {
-    const bool windows = members.front()->plan_->exchange == Exchange::windows;
-    auto& context = *members[windows ? i : (i + turn) % members.size()]->context_;
-    switch (context.plan.exchange) {
-      case Exchange::none:
-        add_direct(context, chain_);
-        break;
-      case Exchange::mapped:
-        add_mapped(context, chain_);
-        break;
-      default:
-        add_seats(context, chain_);
-        add_lanes(context, lanes_);
-        break;
-    }
+    auto& context = *members[(i + turn) % members.size()]->context_;
+    if (context.plan.exchange == Exchange::none) add_direct(context, chain_);
+    if (context.plan.exchange == Exchange::mapped) add_mapped(context, chain_);
   }
+  std::vector<Context*> gathered;
+  for (auto* member : members)
+    if (member->plan_->exchange == Exchange::windows) gathered.push_back(&*member->context_);
+  for (auto* context : gathered) routes_.add(*context);
+  add_seats(gathered, chain_);
 }
 
 bool JointCall::execute() {
   bool advanced = false;
-  for (auto& lane : lanes_)
-    if (lane->poll()) advanced = true;
-  std::erase_if(lanes_, [](const auto& lane) { return lane->done(); });
+  if (routes_.poll()) advanced = true;
   while (next_ < chain_.size()) {
     if (chain_[next_]->poll()) advanced = true;
     if (!chain_[next_]->done()) break;
     ++next_;
     advanced = true;
   }
-  if (!lanes_.empty() || next_ < chain_.size()) return advanced;
+  if (!routes_.done() || next_ < chain_.size()) return advanced;
   close();
   return true;
 }
@@ -491,7 +482,7 @@ void JointCall::finish(const std::vector<Outcome>& verdicts) {
     else
       selector.record(signature_, candidate_, static_cast<double>(elapsed_ns) * 1e-9, bytes);
   }
-  lanes_.clear();
+  routes_.clear();
   chain_.clear();
   state_ = State::done;
   const auto members = std::move(members_);  // they own us: this ends the circle

@@ -22,6 +22,7 @@
 
 #include "engine/call.hpp"
 #include "engine/joint_agreement.hpp"
+#include "engine/routes.hpp"
 
 namespace choir {
 
@@ -61,7 +62,6 @@ class JointCall : public std::enable_shared_from_this<JointCall> {
   void forget_run_ahead();
   void finish_ahead();
   void finish_opening();
-  void execute_all();
   bool execute();
   void close();
   void finish(const std::vector<Outcome>& verdicts);
@@ -96,8 +96,8 @@ class JointCall : public std::enable_shared_from_this<JointCall> {
   State state_ = State::gathering;
   std::optional<JointOpening> opening_;
   std::optional<JointClosing> closing_;
-  Tasks lanes_;  ///< this rank's ways to aggregators: all at once
-  Tasks chain_;  ///< what this rank does with storage: one member after the other
+  Routes routes_;  ///< this rank's ways to aggregators
+  Tasks chain_;    ///< what this rank does with storage, one after the other
   std::size_t next_ = 0;
   bool may_run_ahead_ = false;
   std::string ahead_;  ///< the strategy by which this rank ran ahead; empty: it did not

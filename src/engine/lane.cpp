@@ -221,7 +221,11 @@ class RemoteLane final : public Task {
 
 }  // namespace
 
-void add_lanes(Context& c, Tasks& tasks) {
+void add_lanes(Context& context, Tasks& tasks) {
+  add_lanes(context, [&](int) -> Tasks& { return tasks; });
+}
+
+void add_lanes(Context& c, const std::function<Tasks&(int rank)>& tasks_towards) {
   const int me = c.hood.rank();
   const auto mine = c.ranks[me];
   const auto& topology = c.hood.topology();
@@ -231,6 +235,7 @@ void add_lanes(Context& c, Tasks& tasks) {
     const Itinerary windows(c.plan, aggregator, mine);
     if (windows.done()) continue;
     const bool local = topology.node_of(aggregator.rank) == c.hood.node();
+    auto& tasks = tasks_towards(aggregator.rank);
     if (local) {
       tasks.push_back(std::make_unique<LocalLane>(
           c, a, aggregator.seat, c.hood.local_of(aggregator.rank), c.marks, windows));

@@ -15,17 +15,18 @@ void RelaySeat::start_move(Buffer& buffer, Coverage& coverage) {
   const auto sent = writing() ? bytes : 0;  // of a read, the aggregator sends and counts the data
   auto packet = begin_packet(move.runs, sent, buffer.index);
   if (writing()) copy_runs(Direction::from_window, move.runs, packet_data(packet), data(buffer));
-  c_.traffic.count_message(sent, packet_overhead(packet));
-  move.out.send(std::move(packet), c_.plan.aggregators[buffer.aggregator].rank,
-                c_.contribution_tag_of(buffer.aggregator), c_.room.comm.get());
+  auto& call = *buffer.call;
+  call.traffic.count_message(sent, packet_overhead(packet));
+  move.out.send(std::move(packet), call.plan.aggregators[buffer.aggregator].rank,
+                call.contribution_tag_of(buffer.aggregator), room_.comm.get());
 }
 
 /// A reply has no description, so its size is known.
 void RelaySeat::expect_reply(const Buffer& buffer, Move& move, std::int64_t bytes) {
   move.reply = begin_reply(bytes);
   check(PMPI_Irecv(move.reply.data(), static_cast<int>(move.reply.size()), MPI_BYTE,
-                   c_.plan.aggregators[buffer.aggregator].rank,
-                   c_.reply_tag_of(buffer.aggregator, buffer.index), c_.room.comm.get(),
+                   buffer.call->plan.aggregators[buffer.aggregator].rank,
+                   buffer.call->reply_tag_of(buffer.aggregator, buffer.index), room_.comm.get(),
                    &move.request));
   move.waiting = true;
 }

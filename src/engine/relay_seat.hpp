@@ -19,7 +19,7 @@ class RelaySeat final : public Seat {
     bool waiting = false;
   };
 
-  bool needs_marks() const override { return true; }
+  bool needs_marks(const Buffer&) const override { return true; }
   bool keeps_order() const override { return true; }  // the aggregator takes messages in this order
   void start_move(Buffer& buffer, Coverage& coverage) override;
   bool poll_move(Buffer& buffer) override;

@@ -12,10 +12,19 @@ bool fits(const Runs& runs, const Run& window) {
   });
 }
 
+/// Two windows of the same aggregator of the same call.
+bool same_aggregator(const Buffer& a, const Buffer& b) {
+  return a.call == b.call && a.aggregator == b.aggregator;
+}
+
 }  // namespace
 
-Seat::Seat(Context& context, int seat, std::vector<Course> courses)
-    : c_(context), seat_(seat), courses_(std::move(courses)) {
+Seat::Seat(int seat, std::vector<Course> courses)
+    : hood_(courses.front().context().hood),
+      room_(courses.front().context().room),
+      operation_(courses.front().context().operation),
+      seat_(seat),
+      courses_(std::move(courses)) {
   buffers_[1].index = 1;
 }
 
@@ -46,12 +55,11 @@ bool Seat::step(Buffer& buffer) {
   return false;
 }
 
-/// The course with the lowest window number next; all seats and relays follow this one order, so
-/// that none can wait for another in a circle.
+/// All seats and relays follow this one order, so that none can wait for another in a circle.
 Course* Seat::next_course() {
   Course* best = nullptr;
   for (auto& course : courses_)
-    if (!course.done() && (best == nullptr || course.next() < best->next())) best = &course;
+    if (!course.done() && (best == nullptr || course.precedes(*best))) best = &course;
   return best;
 }
 
@@ -61,29 +69,31 @@ bool Seat::begin(Buffer& buffer) {
     exhausted_ = true;
     return false;
   }
+  auto& call = course->context();
+  buffer.call = &call;
   buffer.aggregator = course->aggregator();
   buffer.guests = course->take();
-  const auto& domain = c_.plan.aggregators[buffer.aggregator].domain;
-  buffer.window = window_of(domain, c_.plan.cycle_bytes, buffer.guests.window);
+  const auto& domain = call.plan.aggregators[buffer.aggregator].domain;
+  buffer.window = window_of(domain, call.plan.cycle_bytes, buffer.guests.window);
   older_ = buffers_[static_cast<std::size_t>(1 - buffer.index)].state == Buffer::State::free
                ? buffer.index
                : 1 - buffer.index;
   invite(buffer);
-  ++c_.traffic.cycles;
+  ++call.traffic.cycles;
   return true;
 }
 
 void Seat::invite(Buffer& buffer) {
   for (const int rank : buffer.guests.remote)
-    buffer.incoming.emplace_back(rank, c_.contribution_tag_of(buffer.aggregator),
-                                 c_.room.comm.get());
+    buffer.incoming.emplace_back(rank, buffer.call->contribution_tag_of(buffer.aggregator),
+                                 room_.comm.get());
   auto& shared = control(buffer);
   shared.arrived.store(0, std::memory_order_relaxed);
   shared.marked.store(0, std::memory_order_relaxed);
   shared.expected.store(static_cast<std::uint32_t>(buffer.guests.local.size()),
                         std::memory_order_relaxed);
   shared.end_of_file.store(no_end_of_file, std::memory_order_relaxed);
-  if (opens()) {
+  if (opens(buffer)) {
     coverage(buffer).clear();
     shared.open.store(ticket_of(buffer), std::memory_order_release);
     buffer.state = Buffer::State::open;
@@ -97,7 +107,7 @@ void Seat::invite(Buffer& buffer) {
 
 void Seat::ring_guests(const Buffer& buffer) {
   for (const int rank : buffer.guests.local)
-    if (rank != c_.hood.rank()) ring(c_.arena().bell(c_.hood.local_of(rank)));
+    if (rank != hood_.rank()) ring(room_.arena->bell(hood_.local_of(rank)));
 }
 
 /// Takes in what has arrived from elsewhere; true if anything did.
@@ -119,7 +129,7 @@ bool Seat::receive(Buffer& buffer) {
 bool Seat::expected_in_older(const Buffer& buffer, int rank) const {
   if (buffer.index == older_) return false;
   const auto& older = buffers_[static_cast<std::size_t>(older_)];
-  return older.state != Buffer::State::free && older.aggregator == buffer.aggregator &&
+  return older.state != Buffer::State::free && same_aggregator(older, buffer) &&
          std::any_of(older.incoming.begin(), older.incoming.end(),
                      [&](const Incoming& message) { return message.from() == rank; });
 }
@@ -127,11 +137,11 @@ bool Seat::expected_in_older(const Buffer& buffer, int rank) const {
 void Seat::accept(Buffer& buffer, Incoming& message) {
   auto runs = packet_runs(message.bytes());
   if (!runs || !fits(*runs, buffer.window)) {
-    c_.fail(EIO);
+    buffer.call->fail(EIO);
     return;
   }
   auto marked = coverage(buffer);
-  if (opens())
+  if (opens(buffer))
     for (const auto& run : *runs) marked.mark(run);
   if (writing()) {
     copy_runs(Direction::to_window, *runs, packet_data(message.bytes()), data(buffer));
@@ -157,7 +167,7 @@ bool Seat::gather(Buffer& buffer) {
 
 bool Seat::follows_open_window(const Buffer& buffer) const {
   const auto& other = buffers_[static_cast<std::size_t>(1 - buffer.index)];
-  return other.state == Buffer::State::open && other.aggregator == buffer.aggregator &&
+  return other.state == Buffer::State::open && same_aggregator(other, buffer) &&
          other.guests.window < buffer.guests.window;
 }
 
@@ -193,10 +203,11 @@ void Seat::reply(Buffer& buffer, const Buffer::Request& request) {
   auto answer = begin_reply(bytes);
   set_reply_end_of_file(answer, control(buffer).end_of_file.load(std::memory_order_relaxed));
   copy_runs(Direction::from_window, request.runs, reply_data(answer), data(buffer));
-  c_.traffic.count_message(bytes, reply_overhead);
+  buffer.call->traffic.count_message(bytes, reply_overhead);
   buffer.replies.push_back(std::make_unique<Outgoing>());
   buffer.replies.back()->send(std::move(answer), request.rank,
-                              c_.reply_tag_of(buffer.aggregator, request.slot), c_.room.comm.get());
+                              buffer.call->reply_tag_of(buffer.aggregator, request.slot),
+                              room_.comm.get());
 }
 
 }  // namespace choir

@@ -29,6 +29,7 @@ struct Buffer {
 
   State state = State::free;
   int index = 0;
+  Context* call = nullptr;  ///< the one whose window it is
   std::size_t aggregator = 0;
   Run window;
   Guests guests;
@@ -39,7 +40,9 @@ struct Buffer {
 
 class Seat : public Task {
  public:
-  Seat(Context& context, int seat, std::vector<Course> courses);
+  /// Courses of one call, or of several that are carried out together: at least one. All are for
+  /// the same operation, and in the same room.
+  Seat(int seat, std::vector<Course> courses);
 
   bool done() const override { return exhausted_ && idle(); }
   bool poll() override;
@@ -48,25 +51,26 @@ class Seat : public Task {
   virtual void start_move(Buffer& buffer, Coverage& coverage) = 0;
   virtual bool poll_move(Buffer& buffer) = 0;
   /// Readers must say what they need before the window can be filled.
-  virtual bool needs_marks() const { return c_.marks; }
+  virtual bool needs_marks(const Buffer& buffer) const { return buffer.call->marks; }
   /// Windows of one aggregator must leave in their order, even if a later one is complete first.
   virtual bool keeps_order() const { return false; }
 
-  bool writing() const { return c_.operation == Operation::write; }
-  char* data(const Buffer& buffer) { return c_.arena().data(seat_, buffer.index); }
-  SeatBuffer& control(const Buffer& buffer) { return c_.arena().control(seat_, buffer.index); }
+  bool writing() const { return operation_ == Operation::write; }
+  char* data(const Buffer& buffer) { return room_.arena->data(seat_, buffer.index); }
+  SeatBuffer& control(const Buffer& buffer) { return room_.arena->control(seat_, buffer.index); }
   Coverage coverage(const Buffer& buffer) {
-    return {c_.arena().coverage(seat_, buffer.index), buffer.window.bytes(), c_.grain};
+    return {room_.arena->coverage(seat_, buffer.index), buffer.window.bytes(), buffer.call->grain};
   }
 
-  Context& c_;
+  Neighbourhood& hood_;
+  Room& room_;
 
  private:
-  bool opens() const { return writing() || needs_marks(); }
+  bool opens(const Buffer& buffer) const { return writing() || needs_marks(buffer); }
   bool idle() const;
   Course* next_course();
   std::uint64_t ticket_of(const Buffer& buffer) const {
-    return c_.ticket_of(buffer.aggregator, buffer.guests.window);
+    return buffer.call->ticket_of(buffer.aggregator, buffer.guests.window);
   }
 
   bool step(Buffer& buffer);
@@ -83,6 +87,7 @@ class Seat : public Task {
   bool follows_open_window(const Buffer& buffer) const;
   void reply(Buffer& buffer, const Buffer::Request& request);
 
+  Operation operation_;
   int seat_;
   std::vector<Course> courses_;
   std::array<Buffer, 2> buffers_;

@@ -5,7 +5,9 @@
 
 namespace choir {
 
-/// Adds the seats this rank owns under the plan, as aggregator or relay.
-void add_seats(Context& context, Tasks& tasks);
+/// Adds the seats this rank owns under the plans, as aggregator or relay. Calls that are carried
+/// out together share its cycle buffers: while one call's window is at the storage, the next one's
+/// is gathered.
+void add_seats(std::span<Context* const> calls, Tasks& tasks);
 
 }  // namespace choir

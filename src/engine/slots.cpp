@@ -350,7 +350,7 @@ class SlotSeat final : public Task {
 
   void start() {
     phase_ = Phase::moving;
-    job_ = Job{c_.operation, {}, 0, no_end_of_file, 0, 0};
+    job_ = Job{.operation = c_.operation};
     ++c_.traffic.cycles;
     busy_ = false;
     if (c_.error != 0) return;
@@ -403,6 +403,7 @@ class SlotSeat final : public Task {
     }
     if (job_.error != 0) c_.fail(job_.error);
     c_.traffic.requests += job_.requests;
+    c_.traffic.storage_ns += job_.beside_ns;
     if (job_.end_of_file != no_end_of_file) c_.met_end_of_file(job_.end_of_file);
     for (auto& member : members_)
       if (member.here) release(member);

@@ -5,52 +5,68 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace choir {
 
-Storage* StorageSeat::storage() {
+/// Where the buffer's bytes live; null, and its call has failed, if that cannot be opened.
+Storage* StorageSeat::storage_of(const Buffer& buffer) {
   int error = 0;
-  auto* storage = c_.file.storage(error);
-  if (storage == nullptr) c_.fail(error);
+  auto* const storage = buffer.call->file.storage(error);
+  if (storage == nullptr) buffer.call->fail(error);
   return storage;
 }
 
 void StorageSeat::start_move(Buffer& buffer, Coverage& coverage) {
   auto& move = moves_[static_cast<std::size_t>(buffer.index)];
-  move.job = Job{c_.operation, {}, 0, no_end_of_file, 0, 0};
-  if (c_.error != 0) return;  // after a failure the protocol goes on, the storage is left alone
-  auto* const store = storage();
-  if (store == nullptr) return;
-  if (c_.operation == Operation::write)
+  auto& call = *buffer.call;
+  move.job = Job{.operation = call.operation};
+  move.extents.clear();
+  if (call.error != 0) return;  // after a failure the protocol goes on, the storage is left alone
+  if (writing()) {
     gather_writes(buffer, coverage, move);
-  else
+  } else {
     gather_reads(buffer, coverage, move.job);
-  if (c_.error != 0)
-    move.job.transfers.clear();  // holes that could not be read must not be written
+    start_job(buffer, move, move.job);
+  }
+}
+
+void StorageSeat::start_job(Buffer& buffer, Move& move, Job& job) {
+  auto* const storage = storage_of(buffer);
+  if (storage == nullptr) {
+    if (move.locked) unlock(buffer, move);
+    return;
+  }
   const auto started = now_ns();
-  move.busy = !store->start(move.job);
-  c_.traffic.storage_ns += now_ns() - started;
-  if (!move.busy) finish(buffer, move);
+  move.busy = storage->start(job) ? nullptr : &job;
+  buffer.call->traffic.storage_ns += now_ns() - started;
+  if (move.busy == nullptr) finish_job(buffer, move, job);
 }
 
 bool StorageSeat::poll_move(Buffer& buffer) {
   auto& move = moves_[static_cast<std::size_t>(buffer.index)];
-  if (!move.busy) return true;
-  int error = 0;
-  auto* const store = c_.file.storage(error);
-  if (store != nullptr && !store->poll(move.job)) return false;
-  move.busy = false;
-  finish(buffer, move);
+  while (move.busy != nullptr) {
+    auto* const storage = storage_of(buffer);
+    if (storage != nullptr && !storage->poll(*move.busy)) return false;
+    finish_job(buffer, move, *std::exchange(move.busy, nullptr));
+  }
   return true;
 }
 
-void StorageSeat::finish(Buffer& buffer, Move& move) {
-  if (move.locked) unlock(move);
-  if (move.job.error != 0) c_.fail(move.job.error);
-  c_.traffic.requests += move.job.requests;
-  if (c_.operation == Operation::read && move.job.end_of_file != no_end_of_file) {
-    control(buffer).end_of_file.store(move.job.end_of_file, std::memory_order_relaxed);
-    c_.met_end_of_file(move.job.end_of_file);
+void StorageSeat::finish_job(Buffer& buffer, Move& move, Job& job) {
+  auto& call = *buffer.call;
+  if (job.error != 0) call.fail(job.error);
+  call.traffic.requests += job.requests;
+  call.traffic.storage_ns += job.beside_ns;
+  if (&job == &move.old && call.error == 0) {
+    fill_holes(buffer, move);
+    start_job(buffer, move, move.job);
+    return;  // still under its lock
+  }
+  if (move.locked) unlock(buffer, move);
+  if (!writing() && job.end_of_file != no_end_of_file) {
+    control(buffer).end_of_file.store(job.end_of_file, std::memory_order_relaxed);
+    call.met_end_of_file(job.end_of_file);
   }
 }
 
@@ -66,17 +82,19 @@ void StorageSeat::add_transfers(const Buffer& buffer, Extent bytes, std::vector<
 }
 
 void StorageSeat::gather_writes(Buffer& buffer, Coverage& coverage, Move& move) {
-  const auto extents = coverage.extents();
-  if (worth_sieving(extents)) {
-    fill_holes(buffer, extents, move);
-    add_transfers(buffer, {extents.front().begin, extents.back().end}, move.job.transfers);
+  move.extents = coverage.extents();
+  if (worth_sieving(buffer, move.extents)) {
+    add_transfers(buffer, {move.extents.front().begin, move.extents.back().end},
+                  move.job.transfers);
+    read_old(buffer, move);
     return;
   }
-  for (const auto& extent : extents) add_transfers(buffer, extent, move.job.transfers);
+  for (const auto& extent : move.extents) add_transfers(buffer, extent, move.job.transfers);
+  start_job(buffer, move, move.job);
 }
 
 void StorageSeat::gather_reads(Buffer& buffer, Coverage& coverage, Job& job) {
-  if (c_.marks) {
+  if (buffer.call->marks) {
     for (const auto& extent : coverage.extents()) add_transfers(buffer, extent, job.transfers);
     return;
   }
@@ -90,46 +108,46 @@ void StorageSeat::gather_reads(Buffer& buffer, Coverage& coverage, Job& job) {
 }
 
 /// Many small stretches that nearly fill their span: one read and one write beat a request each.
-bool StorageSeat::worth_sieving(const std::vector<Extent>& extents) const {
+bool StorageSeat::worth_sieving(const Buffer& buffer, const std::vector<Extent>& extents) const {
   constexpr std::size_t few = 8;
   constexpr std::int64_t large = 2048;
-  if (c_.plan.requests != Requests::sieve || extents.size() <= few || !c_.file.readable())
+  const auto& call = *buffer.call;
+  if (call.plan.requests != Requests::sieve || extents.size() <= few || !call.file.readable())
     return false;
   std::int64_t covered = 0;
   for (const auto& extent : extents) covered += extent.size();
   const auto span = extents.back().end - extents.front().begin;
   return covered / static_cast<std::int64_t>(extents.size()) < large &&
-         static_cast<double>(covered) >= c_.sieve_threshold * static_cast<double>(span);
+         static_cast<double>(covered) >= call.sieve_threshold * static_cast<double>(span);
 }
 
-/// Reads what lies in the file between the stretches, under a lock: others may own those bytes.
-void StorageSeat::fill_holes(Buffer& buffer, const std::vector<Extent>& extents, Move& move) {
-  const Extent span{extents.front().begin, extents.back().end};
-  lock(move,
+/// Reads what lies in the file under the stretches and between them, under a lock: others may own
+/// the bytes between.
+void StorageSeat::read_old(Buffer& buffer, Move& move) {
+  const Extent span{move.extents.front().begin, move.extents.back().end};
+  lock(buffer, move,
        {file_offset(buffer.window, span.begin), file_offset(buffer.window, span.end - 1) + 1});
-  scratch_.assign(static_cast<std::size_t>(span.size()), 0);
-  Job old{Operation::read, {}, 0, no_end_of_file, 0, 0};
-  add_transfers(buffer, span, old.transfers);
-  for (auto& transfer : old.transfers)
-    transfer.data = scratch_.data() + (transfer.data - (data(buffer) + span.begin));
-  int error = 0;
-  auto* const store = c_.file.storage(error);
-  if (store == nullptr || store->run(old) != 0) {
-    c_.fail(store == nullptr ? error : old.error);
-    return;
-  }
-  for (std::size_t i = 1; i < extents.size(); ++i) {
-    const Extent hole{extents[i - 1].end, extents[i].begin};
-    std::memcpy(data(buffer) + hole.begin, scratch_.data() + (hole.begin - span.begin),
-                static_cast<std::size_t>(hole.size()));
-    c_.traffic.sieved_bytes += hole.size();
-  }
-  c_.traffic.requests += old.requests;
+  move.scratch.assign(static_cast<std::size_t>(span.size()), 0);
+  move.old = Job{.operation = Operation::read};
+  add_transfers(buffer, span, move.old.transfers);
+  for (auto& transfer : move.old.transfers)
+    transfer.data = move.scratch.data() + (transfer.data - (data(buffer) + span.begin));
+  start_job(buffer, move, move.old);
 }
 
-void StorageSeat::set_lock(Extent range, short kind, int command) {
+void StorageSeat::fill_holes(Buffer& buffer, Move& move) {
+  const auto begin = move.extents.front().begin;
+  for (std::size_t i = 1; i < move.extents.size(); ++i) {
+    const Extent hole{move.extents[i - 1].end, move.extents[i].begin};
+    std::memcpy(data(buffer) + hole.begin, move.scratch.data() + (hole.begin - begin),
+                static_cast<std::size_t>(hole.size()));
+    buffer.call->traffic.sieved_bytes += hole.size();
+  }
+}
+
+void StorageSeat::set_lock(const Buffer& buffer, Extent range, short kind, int command) {
   int error = 0;
-  const int fd = c_.file.descriptor(error);
+  const int fd = buffer.call->file.descriptor(error);
   struct flock lock {};
   lock.l_type = kind;
   lock.l_whence = SEEK_SET;
@@ -140,14 +158,14 @@ void StorageSeat::set_lock(Extent range, short kind, int command) {
   }
 }
 
-void StorageSeat::lock(Move& move, Extent range) {
-  set_lock(range, F_WRLCK, F_OFD_SETLKW);
+void StorageSeat::lock(const Buffer& buffer, Move& move, Extent range) {
+  set_lock(buffer, range, F_WRLCK, F_OFD_SETLKW);
   move.locked = true;
   move.lock = range;
 }
 
-void StorageSeat::unlock(Move& move) {
-  set_lock(move.lock, F_UNLCK, F_OFD_SETLK);
+void StorageSeat::unlock(const Buffer& buffer, Move& move) {
+  set_lock(buffer, move.lock, F_UNLCK, F_OFD_SETLK);
   move.locked = false;
 }
 

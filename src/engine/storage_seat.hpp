@@ -13,8 +13,11 @@ class StorageSeat final : public Seat {
 
  private:
   struct Move {
+    std::vector<Extent> extents;  ///< of the buffer, to be written
     Job job;
-    bool busy = false;
+    Job old;                    ///< what lies under them and between, if holes are written too
+    std::vector<char> scratch;  ///< where that is read to
+    Job* busy = nullptr;        ///< the one under way
     bool locked = false;
     Extent lock;
   };
@@ -22,19 +25,20 @@ class StorageSeat final : public Seat {
   void start_move(Buffer& buffer, Coverage& coverage) override;
   bool poll_move(Buffer& buffer) override;
 
-  Storage* storage();
-  void finish(Buffer& buffer, Move& move);
+  static Storage* storage_of(const Buffer& buffer);
+  void start_job(Buffer& buffer, Move& move, Job& job);
+  void finish_job(Buffer& buffer, Move& move, Job& job);
   void add_transfers(const Buffer& buffer, Extent bytes, std::vector<Transfer>& out);
   void gather_writes(Buffer& buffer, Coverage& coverage, Move& move);
   void gather_reads(Buffer& buffer, Coverage& coverage, Job& job);
-  bool worth_sieving(const std::vector<Extent>& extents) const;
-  void fill_holes(Buffer& buffer, const std::vector<Extent>& extents, Move& move);
-  void set_lock(Extent range, short kind, int command);
-  void lock(Move& move, Extent range);
-  void unlock(Move& move);
+  bool worth_sieving(const Buffer& buffer, const std::vector<Extent>& extents) const;
+  void read_old(Buffer& buffer, Move& move);
+  void fill_holes(Buffer& buffer, Move& move);
+  static void set_lock(const Buffer& buffer, Extent range, short kind, int command);
+  static void lock(const Buffer& buffer, Move& move, Extent range);
+  static void unlock(const Buffer& buffer, Move& move);
 
   std::array<Move, 2> moves_;
-  std::vector<char> scratch_;
 };
 
 }  // namespace choir

@@ -22,7 +22,7 @@ struct Settings {
   std::string multi_strategy = "auto";   ///< of calls over many files
   bool spread_files = true;              ///< small files have different aggregators
   std::string join_nonblocking = "off";  ///< consecutive nonblocking calls on several files
-  std::string backend = "posix";
+  std::string backend = "auto";
   std::string progress = "auto";
   int aggregators_per_node = 0;
   int aggregators = 0;

@@ -103,7 +103,7 @@ class PosixStorage final : public Storage {
 }  // namespace
 
 int Storage::run(Job& job) {
-  if (!start(job))
+  if (!start_here(job))
     while (!poll(job)) {
     }
   return job.error;

@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -267,11 +268,13 @@ void check_file(int file, const FileShape& shape,
   expect(found == expected, "file " + std::to_string(file) + " has exactly what was written");
 }
 
-MPI_File open_file(const std::string& path, const char* key, const char* value,
+using Hints = std::map<std::string, std::string>;
+
+MPI_File open_file(const std::string& path, const Hints& hints = {},
                    MPI_Comm comm = MPI_COMM_WORLD) {
   MPI_Info info = MPI_INFO_NULL;
   MPI_Info_create(&info);
-  if (key != nullptr) MPI_Info_set(info, key, value);
+  for (const auto& [key, value] : hints) MPI_Info_set(info, key.c_str(), value.c_str());
   MPI_File handle = MPI_FILE_NULL;
   const int code =
       MPI_File_open(comm, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, info, &handle);
@@ -283,13 +286,15 @@ MPI_File open_file(const std::string& path, const char* key, const char* value,
 void random_case(std::uint64_t seed, const char* strategy) {
   Rng rng(seed);
   const int count = draw(rng, 1, 5);
+  const char* const backend = draw(rng, 0, 1) == 0 ? "auto" : "threaded";
   std::vector<FileShape> shapes;
   std::vector<MPI_File> handles;
   for (int f = 0; f < count; ++f) {
     if (rank == 0) unlink(path_of(f).c_str());
     MPI_Barrier(MPI_COMM_WORLD);
     shapes.push_back(draw_shape(rng));
-    handles.push_back(open_file(path_of(f), "choir_multi_strategy", strategy));
+    handles.push_back(
+        open_file(path_of(f), {{"choir_multi_strategy", strategy}, {"choir_backend", backend}}));
     set_view(handles.back(), shapes.back());
   }
   std::vector<std::vector<std::pair<Part, int>>> written(shapes.size());
@@ -361,8 +366,7 @@ void one_file_full(const char* strategy) {
 
 /// A negative count on the last rank only: that part fails on all ranks, the other is written.
 void bad_argument_on_one_rank() {
-  MPI_File files[2] = {open_file(path_of(0), nullptr, nullptr),
-                       open_file(path_of(1), nullptr, nullptr)};
+  MPI_File files[2] = {open_file(path_of(0)), open_file(path_of(1))};
   int value = 7 + rank, seen = 0;
   void* buffers[2] = {&value, &value};
   int counts[2] = {1, rank == ranks - 1 ? -1 : 1};
@@ -386,9 +390,9 @@ void files_of_different_ranks() {
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
   MPI_Comm_dup(MPI_COMM_WORLD, &same);
   const auto own = path_of(100 + rank % 2);
-  MPI_File all = open_file(path_of(0), nullptr, nullptr);
-  MPI_File congruent = open_file(path_of(1), nullptr, nullptr, same);
-  MPI_File part = open_file(own, nullptr, nullptr, half);
+  MPI_File all = open_file(path_of(0));
+  MPI_File congruent = open_file(path_of(1), {}, same);
+  MPI_File part = open_file(own, {}, half);
   MPI_Offset offsets[2] = {rank, rank};
   char value = 'x';
   void* buffers[2] = {&value, &value};
@@ -414,8 +418,7 @@ void files_of_different_ranks() {
 
 /// The C++ interface: spans of different types, at pointers and at offsets.
 void spans_of_values() {
-  MPI_File files[2] = {open_file(path_of(0), nullptr, nullptr),
-                       open_file(path_of(1), nullptr, nullptr)};
+  MPI_File files[2] = {open_file(path_of(0)), open_file(path_of(1))};
   std::vector<double> numbers(100, rank + 0.5), other_numbers(100);
   std::vector<std::int32_t> counts(50, rank), other_counts(50);
   namespace mcio = choir::mcio;

@@ -76,6 +76,7 @@ Json backends() {
   const bool uring = uring_works();
   return {
       {{"name", "posix"}, {"works", true}, {"note", "plain system calls"}},
+      {{"name", "threaded"}, {"works", true}, {"note", "plain system calls by a thread beside"}},
       {{"name", "io_uring"},
        {"works", uring},
        {"note", uring ? "batched requests" : "the kernel refuses it here; posix takes its place"}}};

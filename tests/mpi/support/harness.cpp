@@ -41,11 +41,14 @@ MPI_Info random_hints(Case& c, int ranks) {
   MPI_Info_set(info, "choir_strategy", c.strategy.c_str());
   const auto buffer = c.rng.chance(70) ? c.rng.between(64, 4096) : c.rng.between(4096, 1 << 18);
   const auto nodes = c.rng.between(1, ranks);
+  const bool threaded = c.rng.chance(30);
   if (!c.options.plain_hints) {
     MPI_Info_set(info, "cb_buffer_size", fmt::format("{}", buffer).c_str());
     MPI_Info_set(info, "cb_nodes", fmt::format("{}", nodes).c_str());
+    MPI_Info_set(info, "choir_backend", threaded ? "threaded" : "auto");
   }
-  c.note(fmt::format("hints: cb_buffer_size {} cb_nodes {}", buffer, nodes));
+  c.note(fmt::format("hints: cb_buffer_size {} cb_nodes {}{}", buffer, nodes,
+                     threaded ? " threaded" : ""));
   return info;
 }
 

@@ -7,10 +7,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <functional>
 #include <stdexcept>
+#include <thread>
 
 namespace choir {
 namespace {
@@ -66,6 +69,12 @@ std::vector<Transfer> any_transfers(std::string& memory) {
   return transfers;
 }
 
+int carry_out(Storage& storage, Job& job) {
+  if (!storage.start(job))
+    while (!storage.poll(job)) std::this_thread::yield();
+  return job.error;
+}
+
 /// Writes a random list and reads it back; what the file then holds is known byte by byte.
 void check_round_trip(Storage& storage, const TempFile& file) {
   const auto before = std::string(1000, '.');
@@ -75,13 +84,13 @@ void check_round_trip(Storage& storage, const TempFile& file) {
   auto expected = before;
   for (const auto& t : write.transfers)
     std::memcpy(expected.data() + t.offset, t.data, static_cast<std::size_t>(t.length));
-  RC_ASSERT(storage.run(write) == 0);
+  RC_ASSERT(carry_out(storage, write) == 0);
   RC_ASSERT(file.content() == expected);
 
   std::string back(800, '?');
   Job read{Operation::read, write.transfers};
   for (auto& t : read.transfers) t.data = back.data() + (t.data - memory.data());
-  RC_ASSERT(storage.run(read) == 0);
+  RC_ASSERT(carry_out(storage, read) == 0);
   RC_ASSERT(read.end_of_file == no_end_of_file);
   std::size_t used = 0;
   for (const auto& t : read.transfers) used += static_cast<std::size_t>(t.length);
@@ -100,6 +109,46 @@ RC_GTEST_PROP(PosixProperty, ShortAndInterruptedTransfersAreContinued, ()) {
   fault.interrupt = *rc::gen::arbitrary<bool>();
   const auto device = faulty_device(system_device(), fault);
   check_round_trip(*posix_storage(file.fd(), *device), file);
+}
+
+/// Several lists under way at once on two files: each is done once it says so, errors included.
+RC_GTEST_PROP(ThreadedProperty, ListsUnderWayTogetherAreAllCarriedOut, ()) {
+  const TempFile good, full;
+  Fault fault;
+  fault.error = ENOSPC;
+  fault.operation = Fault::Operation::write;
+  const auto device = faulty_device(system_device(), fault);
+  std::atomic<int> told{0};
+  const auto tell = [&] { ++told; };
+  auto memory = letters(1000);
+  int started = 0;
+  {
+    const auto storage = threaded_storage(good.fd(), system_device(), tell);
+    const auto failing = threaded_storage(full.fd(), *device, tell);
+    RC_ASSERT(storage != nullptr);
+    RC_ASSERT(failing != nullptr);
+    std::array<Job, 10> jobs;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      jobs[i].operation = Operation::write;
+      const auto at = static_cast<std::int64_t>(100 * i);
+      jobs[i].transfers = {{at, memory.data() + at, 60}, {at + 60, memory.data() + at + 60, 40}};
+      if (!(i % 3 == 2 ? *failing : *storage).start(jobs[i])) ++started;
+    }
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      while (!storage->poll(jobs[i])) std::this_thread::yield();
+      RC_ASSERT(jobs[i].error == (i % 3 == 2 ? ENOSPC : 0));
+    }
+  }
+  RC_ASSERT(told == started);  // nobody tells after the storage is gone
+  const auto content = good.content();
+  for (std::size_t i = 0; i < 10; ++i)
+    if (i % 3 != 2) RC_ASSERT(content.substr(100 * i, 100) == memory.substr(100 * i, 100));
+  RC_ASSERT(full.content().empty());
+}
+
+RC_GTEST_PROP(ThreadedProperty, ListsAreWrittenAndReadBack, ()) {
+  const TempFile file;
+  check_round_trip(*threaded_storage(file.fd(), system_device(), [] {}), file);
 }
 
 RC_GTEST_PROP(UringProperty, ListsAreWrittenAndReadBack, ()) {
