@@ -206,6 +206,14 @@ class Run {
   void open(Entrant& entrant) {
     fail(entrant, entrant.contender->open(entrant.path, operation_));
     entrant.open = entrant.result.error.empty();
+    if (entrant.open && options_.presize && operation_ == Operation::write) presize(entrant);
+  }
+
+  void presize(Entrant& entrant) {
+    std::string text;
+    if (world_rank() == 0 && ::truncate(entrant.path.c_str(), file_end_) != 0)
+      text = entrant.path + ": " + std::strerror(errno);
+    fail(entrant, text);
   }
 
   /// Reads share one file, so that all contenders meet the same pages; a write has a file of its

@@ -24,6 +24,7 @@ struct DriverOptions {
   int auto_warmup_calls = 0;  // calls `auto` gets before it is timed
   double max_seconds = 20;    // per contender and operation
   bool fresh = false;
+  bool presize = false;
   bool drop_caches = false;
   bool verify = true;
   bool keep = false;

@@ -89,6 +89,7 @@ void declare_options(CLI::App& app, Options& options) {
   app.add_flag("--drop-caches", driver.drop_caches,
                "empty the page cache before each repetition, as permitted");
   app.add_flag("--fresh", driver.fresh, "write a new file in each repetition");
+  app.add_flag("--presize", driver.presize, "files to write have their size before the first step");
   app.add_option("--dir", driver.directory, "directory for the files (default: the current one)");
   app.add_flag("--keep", driver.keep, "leave the files there");
   app.add_option("--json", options.json, "write all figures to this file");
@@ -186,6 +187,7 @@ std::string mode_of(const DriverOptions& driver) {
   add(driver.step.direct, "direct");
   add(driver.drop_caches, "drop-caches");
   add(driver.fresh, "fresh");
+  add(driver.presize, "presize");
   return mode;
 }
 

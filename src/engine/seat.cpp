@@ -33,6 +33,12 @@ bool Seat::idle() const {
                      [](const Buffer& buffer) { return buffer.state == Buffer::State::free; });
 }
 
+bool Seat::is_last(const Buffer& buffer) const {
+  return buffers_[static_cast<std::size_t>(1 - buffer.index)].state == Buffer::State::free &&
+         std::all_of(courses_.begin(), courses_.end(),
+                     [](const Course& course) { return course.done(); });
+}
+
 bool Seat::poll() {
   bool advanced = false;
   // The older window first: messages of one rank arrive in the order of windows.

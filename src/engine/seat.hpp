@@ -55,6 +55,8 @@ class Seat : public Task {
   /// Windows of one aggregator must leave in their order, even if a later one is complete first.
   virtual bool keeps_order() const { return false; }
 
+  /// No other window of this seat is under way or will be.
+  bool is_last(const Buffer& buffer) const;
   bool writing() const { return operation_ == Operation::write; }
   char* data(const Buffer& buffer) { return room_.arena->data(seat_, buffer.index); }
   SeatBuffer& control(const Buffer& buffer) { return room_.arena->control(seat_, buffer.index); }

@@ -8,6 +8,19 @@
 #include <utility>
 
 namespace choir {
+namespace {
+
+/// Beside a seat's only window nothing goes on but the rest of its own exchange: with so few bytes
+/// that takes no longer than handing them over.
+constexpr std::int64_t small_job = 256 * 1024;
+
+std::int64_t bytes_of(const Job& job) {
+  std::int64_t bytes = 0;
+  for (const auto& transfer : job.transfers) bytes += transfer.length;
+  return bytes;
+}
+
+}  // namespace
 
 /// Where the buffer's bytes live; null, and its call has failed, if that cannot be opened.
 Storage* StorageSeat::storage_of(const Buffer& buffer) {
@@ -34,17 +47,21 @@ void StorageSeat::start_move(Buffer& buffer, Coverage& coverage) {
 void StorageSeat::start_job(Buffer& buffer, Move& move, Job& job) {
   auto* const storage = storage_of(buffer);
   if (storage == nullptr) {
-    if (move.locked) unlock(buffer, move);
+    unlock(buffer, move);
     return;
   }
   const auto started = now_ns();
-  move.busy = storage->start(job) ? nullptr : &job;
+  const bool here = is_last(buffer) && bytes_of(job) <= small_job;
+  const bool done = here ? storage->start_here(job) : storage->start(job);
+  move.busy = done ? nullptr : &job;
   buffer.call->traffic.storage_ns += now_ns() - started;
   if (move.busy == nullptr) finish_job(buffer, move, job);
 }
 
 bool StorageSeat::poll_move(Buffer& buffer) {
   auto& move = moves_[static_cast<std::size_t>(buffer.index)];
+  if (move.wants_old) read_old(buffer, move);
+  if (move.wants_old) return false;
   while (move.busy != nullptr) {
     auto* const storage = storage_of(buffer);
     if (storage != nullptr && !storage->poll(*move.busy)) return false;
@@ -63,7 +80,7 @@ void StorageSeat::finish_job(Buffer& buffer, Move& move, Job& job) {
     start_job(buffer, move, move.job);
     return;  // still under its lock
   }
-  if (move.locked) unlock(buffer, move);
+  unlock(buffer, move);
   if (!writing() && job.end_of_file != no_end_of_file) {
     control(buffer).end_of_file.store(job.end_of_file, std::memory_order_relaxed);
     call.met_end_of_file(job.end_of_file);
@@ -122,16 +139,22 @@ bool StorageSeat::worth_sieving(const Buffer& buffer, const std::vector<Extent>&
 }
 
 /// Reads what lies in the file under the stretches and between them, under a lock: others may own
-/// the bytes between.
+/// the bytes between. Whoever waits for a lock holds none of another window, so that nobody waits
+/// in a circle.
 void StorageSeat::read_old(Buffer& buffer, Move& move) {
+  move.wants_old = !moves_[static_cast<std::size_t>(1 - buffer.index)].locks.empty();
+  if (move.wants_old) return;
   const Extent span{move.extents.front().begin, move.extents.back().end};
-  lock(buffer, move,
-       {file_offset(buffer.window, span.begin), file_offset(buffer.window, span.end - 1) + 1});
   move.scratch.assign(static_cast<std::size_t>(span.size()), 0);
   move.old = Job{.operation = Operation::read};
   add_transfers(buffer, span, move.old.transfers);
-  for (auto& transfer : move.old.transfers)
+  for (auto& transfer : move.old.transfers) {
+    // Block by block: between a server's stripes lie those of others. All lock in ascending order.
+    const Extent block{transfer.offset, transfer.offset + transfer.length};
+    set_lock(buffer, block, F_WRLCK, F_OFD_SETLKW);
+    move.locks.push_back(block);
     transfer.data = move.scratch.data() + (transfer.data - (data(buffer) + span.begin));
+  }
   start_job(buffer, move, move.old);
 }
 
@@ -158,15 +181,9 @@ void StorageSeat::set_lock(const Buffer& buffer, Extent range, short kind, int c
   }
 }
 
-void StorageSeat::lock(const Buffer& buffer, Move& move, Extent range) {
-  set_lock(buffer, range, F_WRLCK, F_OFD_SETLKW);
-  move.locked = true;
-  move.lock = range;
-}
-
 void StorageSeat::unlock(const Buffer& buffer, Move& move) {
-  set_lock(buffer, move.lock, F_UNLCK, F_OFD_SETLK);
-  move.locked = false;
+  for (const auto& block : move.locks) set_lock(buffer, block, F_UNLCK, F_OFD_SETLK);
+  move.locks.clear();
 }
 
 }  // namespace choir

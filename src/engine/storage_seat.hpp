@@ -18,8 +18,8 @@ class StorageSeat final : public Seat {
     Job old;                    ///< what lies under them and between, if holes are written too
     std::vector<char> scratch;  ///< where that is read to
     Job* busy = nullptr;        ///< the one under way
-    bool locked = false;
-    Extent lock;
+    bool wants_old = false;     ///< but not yet: see read_old
+    std::vector<Extent> locks;  ///< of the file, held
   };
 
   void start_move(Buffer& buffer, Coverage& coverage) override;
@@ -35,7 +35,6 @@ class StorageSeat final : public Seat {
   void read_old(Buffer& buffer, Move& move);
   void fill_holes(Buffer& buffer, Move& move);
   static void set_lock(const Buffer& buffer, Extent range, short kind, int command);
-  static void lock(const Buffer& buffer, Move& move, Extent range);
   static void unlock(const Buffer& buffer, Move& move);
 
   std::array<Move, 2> moves_;

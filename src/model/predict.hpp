@@ -40,7 +40,7 @@ struct Scenario {
   Parameters parameters;
   bool writing = true;
   bool asynchronous =
-      false;               ///< storage that works while its aggregator receives (backend io_uring)
+      false;               ///< storage that works while its aggregator receives (backends threaded, io_uring)
   bool first_call = true;  ///< the pattern is not known yet
 };
 

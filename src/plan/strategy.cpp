@@ -198,7 +198,7 @@ StrategyTable::StrategyTable() {
   row("two_phase", "contiguous file ranges, n aggregators per node",
       {Partition::even, Choice::per_node, Cycles::by_offset, sieve});
   row("disk_first", "one aggregator per data server, ascending offsets",
-      {Partition::stripes, Choice::per_server, Cycles::by_offset, list});
+      {Partition::stripes, Choice::per_server, Cycles::by_offset, sieve});
   row("core_first", "exchange never leaves the node",
       {Partition::node, Choice::most_data, Cycles::by_offset, list});
   row("dynamic_segmentation", "groups of ranks with neighbouring data, fixed bytes a cycle",

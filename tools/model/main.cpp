@@ -127,7 +127,7 @@ void add_settings(CLI::App& app, Options& options) {
   app.add_option("--concurrent", p.concurrent, "scheduled_individual")->group("Strategy");
   app.add_flag("--read", options.read, "a read; otherwise a write")->group("Strategy");
   app.add_flag("--asynchronous", options.scenario.asynchronous,
-               "storage works while its aggregator receives (io_uring)")
+               "storage works while its aggregator receives (threaded, io_uring)")
       ->group("Strategy");
   app.add_flag("--known", options.known,
                "the pattern was seen before, so no summaries are gathered")

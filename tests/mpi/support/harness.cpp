@@ -42,13 +42,17 @@ MPI_Info random_hints(Case& c, int ranks) {
   const auto buffer = c.rng.chance(70) ? c.rng.between(64, 4096) : c.rng.between(4096, 1 << 18);
   const auto nodes = c.rng.between(1, ranks);
   const bool threaded = c.rng.chance(30);
+  const auto unit = c.rng.between(1, 64) * 16;
+  const auto servers = c.rng.between(1, 5);
   if (!c.options.plain_hints) {
     MPI_Info_set(info, "cb_buffer_size", fmt::format("{}", buffer).c_str());
     MPI_Info_set(info, "cb_nodes", fmt::format("{}", nodes).c_str());
     MPI_Info_set(info, "choir_backend", threaded ? "threaded" : "auto");
+    MPI_Info_set(info, "choir_striping_unit", fmt::format("{}", unit).c_str());
+    MPI_Info_set(info, "choir_striping_factor", fmt::format("{}", servers).c_str());
   }
-  c.note(fmt::format("hints: cb_buffer_size {} cb_nodes {}{}", buffer, nodes,
-                     threaded ? " threaded" : ""));
+  c.note(fmt::format("hints: cb_buffer_size {} cb_nodes {} striping {} x {}{}", buffer, nodes,
+                     servers, unit, threaded ? " threaded" : ""));
   return info;
 }
 
