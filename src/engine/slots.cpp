@@ -253,6 +253,12 @@ class SlotSeat final : public Task {
     }
     clear_slots();
   }
+  /// A call that ends early still owns the memory its job moves.
+  ~SlotSeat() override {
+    if (busy_ != nullptr) busy_->await(job_);
+  }
+  SlotSeat(const SlotSeat&) = delete;
+  SlotSeat& operator=(const SlotSeat&) = delete;
 
   bool done() const override {
     return phase_ == Phase::gathering && unfinished() == 0 && replies_.empty();
@@ -352,14 +358,14 @@ class SlotSeat final : public Task {
     phase_ = Phase::moving;
     job_ = Job{.operation = c_.operation};
     ++c_.traffic.cycles;
-    busy_ = false;
+    busy_ = nullptr;
     if (c_.error != 0) return;
     int error = 0;
     auto* const storage = c_.file.storage(error);
     if (storage == nullptr) return c_.fail(error);
     merge();
     const auto started = now_ns();
-    busy_ = !storage->start(job_);
+    busy_ = storage->start(job_) ? nullptr : storage;
     c_.traffic.storage_ns += now_ns() - started;
   }
 
@@ -395,11 +401,9 @@ class SlotSeat final : public Task {
   }
 
   bool finish() {
-    if (busy_) {
-      int error = 0;
-      auto* const storage = c_.file.storage(error);
-      if (storage != nullptr && !storage->poll(job_)) return false;
-      busy_ = false;
+    if (busy_ != nullptr) {
+      if (!busy_->poll(job_)) return false;
+      busy_ = nullptr;
     }
     if (job_.error != 0) c_.fail(job_.error);
     c_.traffic.requests += job_.requests;
@@ -445,7 +449,7 @@ class SlotSeat final : public Task {
   Phase phase_ = Phase::gathering;
   std::int64_t round_ = 0;
   Job job_;
-  bool busy_ = false;
+  Storage* busy_ = nullptr;  ///< who carries out the job
 };
 
 }  // namespace

@@ -22,6 +22,11 @@ std::int64_t bytes_of(const Job& job) {
 
 }  // namespace
 
+StorageSeat::~StorageSeat() {
+  for (auto& move : moves_)
+    if (move.busy != nullptr) move.by->await(*move.busy);
+}
+
 /// Where the buffer's bytes live; null, and its call has failed, if that cannot be opened.
 Storage* StorageSeat::storage_of(const Buffer& buffer) {
   int error = 0;
@@ -54,6 +59,7 @@ void StorageSeat::start_job(Buffer& buffer, Move& move, Job& job) {
   const bool here = is_last(buffer) && bytes_of(job) <= small_job;
   const bool done = here ? storage->start_here(job) : storage->start(job);
   move.busy = done ? nullptr : &job;
+  move.by = storage;
   buffer.call->traffic.storage_ns += now_ns() - started;
   if (move.busy == nullptr) finish_job(buffer, move, job);
 }
@@ -63,8 +69,7 @@ bool StorageSeat::poll_move(Buffer& buffer) {
   if (move.wants_old) read_old(buffer, move);
   if (move.wants_old) return false;
   while (move.busy != nullptr) {
-    auto* const storage = storage_of(buffer);
-    if (storage != nullptr && !storage->poll(*move.busy)) return false;
+    if (!move.by->poll(*move.busy)) return false;
     finish_job(buffer, move, *std::exchange(move.busy, nullptr));
   }
   return true;

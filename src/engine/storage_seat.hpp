@@ -10,6 +10,10 @@ namespace choir {
 class StorageSeat final : public Seat {
  public:
   using Seat::Seat;
+  /// A call that ends early still owns the memory its jobs move.
+  ~StorageSeat() override;
+  StorageSeat(const StorageSeat&) = delete;
+  StorageSeat& operator=(const StorageSeat&) = delete;
 
  private:
   struct Move {
@@ -18,6 +22,7 @@ class StorageSeat final : public Seat {
     Job old;                    ///< what lies under them and between, if holes are written too
     std::vector<char> scratch;  ///< where that is read to
     Job* busy = nullptr;        ///< the one under way
+    Storage* by = nullptr;      ///< and who carries it out
     bool wants_old = false;     ///< but not yet: see read_old
     std::vector<Extent> locks;  ///< of the file, held
   };

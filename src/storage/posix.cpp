@@ -3,6 +3,7 @@
 // Transfers that continue each other in the file become one system call. Short transfers are
 // continued, interrupted ones repeated, and no call asks for more than the kernel moves at once.
 #include <limits.h>
+#include <sched.h>
 
 #include <cerrno>
 
@@ -103,10 +104,12 @@ class PosixStorage final : public Storage {
 }  // namespace
 
 int Storage::run(Job& job) {
-  if (!start_here(job))
-    while (!poll(job)) {
-    }
+  if (!start_here(job)) await(job);
   return job.error;
+}
+
+void Storage::await(Job& job) {
+  while (!poll(job)) sched_yield();
 }
 
 std::unique_ptr<Storage> posix_storage(int fd, Device& device) {

@@ -51,6 +51,8 @@ class Storage {
 
   /// start_here() and poll() until done; returns the error.
   int run(Job& job);
+  /// poll() until done.
+  void await(Job& job);
 };
 
 /// Plain system calls on `fd`, which stays the caller's.
