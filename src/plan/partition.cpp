@@ -33,7 +33,12 @@ std::vector<Edge> density_edges(std::span<const RankSummary> ranks, std::span<co
   return edges;
 }
 
-std::int64_t align_down(std::int64_t value, std::int64_t align) { return value - value % align; }
+/// Not down: a cut just below a stripe would leave one aggregator without any, and another with
+/// two.
+std::int64_t align_near(std::int64_t value, std::int64_t align) {
+  const auto moved = value + align / 2;
+  return moved - moved % align;
+}
 
 }  // namespace
 
@@ -73,7 +78,7 @@ std::vector<std::int64_t> cut_by_bytes(std::span<const RankSummary> ranks,
         if (wanted > before + here || here <= 0) break;
         // Rounded: an error in the last digit must not cost a whole page.
         const std::int64_t into = std::llround((wanted - before) / density);
-        const auto cut = align_down(edges[i].at + std::min(into, width), align);
+        const auto cut = align_near(edges[i].at + std::min(into, width), align);
         cuts.push_back(std::clamp(cut, cuts.back(), span.end));
       }
       before += here;
