@@ -554,8 +554,9 @@ static void prepare_server(int k) {
 
 int main(int argc, char** argv) {
   const char* mountpoint = parse(argc, argv);
-  struct rlimit files;
-  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+  /* Every open file of every rank is one on each server. */
+  struct rlimit files = {1 << 18, 1 << 18};
+  if (setrlimit(RLIMIT_NOFILE, &files) != 0 && getrlimit(RLIMIT_NOFILE, &files) == 0) {
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
   }
