@@ -7,7 +7,7 @@ says "choir $version" --version
 says 'choir run ./app' --help
 says 'Usage: choir run' run --help
 says "choir $version" info
-for text in "$mpi" posix io_uring two_phase native 'cycle_buffer_bytes'; do says "$text" info; done
+for text in "$mpi" posix threaded io_uring two_phase native 'cycle_buffer_bytes'; do says "$text" info; done
 
 printf 'cycle_buffer_bytes = "2M"\nexamine_calls = 5\n[strategy.mine]\npartition = "even"\n' > choir.toml
 printf 'drift = 0.3\n' > other.toml
@@ -22,11 +22,11 @@ assert settings["cycle_buffer_bytes"]["value"] == str(2 << 20)
 assert settings["cycle_buffer_bytes"]["source"] == "choir.toml"
 assert settings["stats"]["value"] == "1" and settings["stats"]["source"] == "environment"
 assert settings["drift"]["source"] == "default"
-assert settings["backend"]["value"] == "posix"
+assert settings["backend"]["value"] == "auto"
 assert {"auto", "mine"} & {row["name"] for row in info["strategies"]} == {"mine"}
 assert len(info["warnings"]) == 2, info["warnings"]
 P
-grep -q 'backend = "tape" (environment): accepted is posix or io_uring' warnings || fail "no warning: $(cat warnings)"
+grep -q 'backend = "tape" (environment): accepted is auto, posix, threaded or io_uring' warnings || fail "no warning: $(cat warnings)"
 grep -q 'nonsense = "1"' warnings || fail "no warning: $(cat warnings)"
 CHOIR_CONFIG=other.toml says '0.300000      other.toml' info
 
