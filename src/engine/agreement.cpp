@@ -1,5 +1,7 @@
 #include "engine/agreement.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -10,6 +12,9 @@ namespace choir {
 namespace {
 
 constexpr auto highest = std::numeric_limits<std::int64_t>::max();
+
+/// As a vote tells it.
+std::int32_t this_core() { return sched_getcpu() + 1; }
 
 }  // namespace
 
@@ -50,6 +55,7 @@ Opening::Opening(Neighbourhood& hood, Room& room, const Ballot& mine, const Vote
   room.arena->ballots(parity_)[hood.rank()] = mine;
   auto& slot = room.arena->vote(parity_, hood.local());
   static_cast<VoteContent&>(slot) = vote;  // what others look at meanwhile is left alone
+  slot.core = this_core();
   arrive_by_vote(slot);
 }
 
@@ -74,6 +80,13 @@ bool Opening::all_arrived() {
              number_ + 1)
     ++arrived_;
   return arrived_ == hood_.local_ranks();
+}
+
+bool Opening::waits_for_own_core() const {
+  if (arrived_ >= hood_.local_ranks()) return false;
+  // Its vote of the meeting before: the other one may be being written.
+  const auto core = room_.arena->vote(1 - parity_, arrived_).core;
+  return core != 0 && core == this_core();
 }
 
 Opening::Common Opening::local_common() const {

@@ -30,6 +30,9 @@ class Opening {
   /// The error class of the first rank that brought one; 0: none.
   int error() const { return error_; }
   std::int64_t shift() const { return shift_; }
+  /// Whether the next one waited for was last seen on the core this rank is on: it cannot come while
+  /// this rank only looks.
+  bool waits_for_own_core() const;
   /// Every rank has moved its bytes already, by the same strategy and for the plan all of them
   /// know.
   bool all_ran_ahead() const { return all_ran_ahead_; }

@@ -8,6 +8,7 @@
 #include <new>
 #include <random>
 
+#include "engine/present.hpp"
 #include "mpi/error.hpp"
 
 namespace choir {
@@ -50,6 +51,7 @@ void Arena::lay_out() {
     return offset;
   };
   board_ = place(sizeof(Board));
+  gate_ = place(sizeof(Gate));
   bells_ = place(static_cast<std::int64_t>(sizeof(Bell)) * shape_.local_ranks);
   ballots_ = place(2 * static_cast<std::int64_t>(sizeof(Ballot)) * shape_.ranks);
   votes_ = place(2 * static_cast<std::int64_t>(sizeof(Vote)) * shape_.local_ranks);
@@ -76,6 +78,7 @@ Arena::Arena(MPI_Comm node, const ArenaShape& shape) : shape_(shape) {
     if (base_ != nullptr) munmap(base_, static_cast<std::size_t>(size_));
     throw MpiError(MPI_ERR_NO_MEM);
   }
+  make_present(base_, data_, true);
 }
 
 Arena::~Arena() {

@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "engine/doorbell.hpp"
+#include "engine/gate.hpp"
 #include "plan/plan.hpp"
 
 namespace choir {
@@ -65,6 +66,7 @@ struct VoteContent {
   std::uint16_t ran_ahead = 0;  ///< 1 + the strategy by which the rank has moved its bytes already
   // How that went.
   std::int32_t early_error = 0;
+  std::int32_t core = 0;  ///< 1 + the one it came on; 0: unknown
   std::int64_t early_end_of_file = 0;
   std::int64_t early_elapsed_ns = 0;
 
@@ -124,6 +126,7 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
 
   Board& board() { return *at<Board>(board_); }
+  Gate& gate() { return *at<Gate>(gate_); }
   Bell& bell(int local) { return at<Bell>(bells_)[local]; }
   /// Ballots of all ranks of the job, in rank order, for calls of even and odd number.
   Ballot* ballots(int parity) {
@@ -155,8 +158,8 @@ class Arena {
   void lay_out();
 
   ArenaShape shape_;
-  std::int64_t board_ = 0, bells_ = 0, ballots_ = 0, votes_ = 0, outcomes_ = 0, tokens_ = 0,
-               controls_ = 0, data_ = 0, coverage_ = 0, size_ = 0;
+  std::int64_t board_ = 0, gate_ = 0, bells_ = 0, ballots_ = 0, votes_ = 0, outcomes_ = 0,
+               tokens_ = 0, controls_ = 0, data_ = 0, coverage_ = 0, size_ = 0;
   char* base_ = nullptr;
 };
 

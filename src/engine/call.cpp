@@ -75,6 +75,20 @@ Call::Call(File& file, CallRequest request, Ahead ahead)
 }
 Call::~Call() = default;
 
+void Call::rehearse() {
+  Vote vote;
+  const auto mine = ballot(vote);
+  PlanEntry entry;
+  entry.pieces = file_.hood().topology().ranks();
+  entry.ranks.assign(static_cast<std::size_t>(entry.pieces), mine.summary());
+  entry.add(entry.ranks.front(), mine.grain());
+  signature_ = signature_of(entry);
+  const auto input = input_for(entry);
+  offered_ = candidates_for(input, situation_of(entry));
+  for (const auto& strategy : file_.strategies().rows())
+    if (strategy.alone) strategy.plan(input);
+}
+
 bool Call::poll() {
   switch (state_) {
     case State::queued:
@@ -198,6 +212,7 @@ void Call::finish_ahead() {
   if (!file_.fixed_row(request_.operation)) {
     file_.note_signature(signature_);
     auto& selector = file_.selector();
+    timed_ = selector.wants_time(signature_);
     take_choice(offered_.empty() ? selector.serve(signature_)
                                  : selector.next(signature_, offered_));
   }
@@ -357,6 +372,8 @@ bool Call::take_verdict(const Outcome& verdict) {
   if (candidate_ >= 0) {
     if (verdict.error != 0 || bytes == 0)
       file_.selector().abandon(signature_, candidate_);
+    else if (!timed_)
+      file_.selector().forgo_time(signature_, candidate_);
     else
       file_.selector().record(signature_, candidate_,
                               static_cast<double>(verdict.elapsed_ns) * 1e-9, bytes, cold_);

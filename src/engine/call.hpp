@@ -54,6 +54,9 @@ class Call {
   Call(File& file, CallRequest request, Ahead ahead);
   ~Call();
 
+  /// Instead of entering the queue: as much of a first call as leaves no trace, so that the real
+  /// one finds its code and tables near.
+  void rehearse();
   /// Before it enters its file's queue: it waits there until a joiner starts it.
   void hold() { held_ = true; }
   /// Advances as far as possible without waiting; true if anything happened.
@@ -150,6 +153,7 @@ class Call {
   Extent span_;    ///< everyone's, for auto
   Ground ground_;  ///< what auto finds there
   bool cold_ = false;
+  bool timed_ = true;  ///< the selector wants to know
   std::int64_t started_ns_ = 0, opened_ns_ = 0, planned_ns_ = 0, executed_ns_ = 0;
 };
 

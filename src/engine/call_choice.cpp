@@ -9,6 +9,11 @@
 namespace choir {
 namespace {
 
+select::Debut debut_of(const Strategy& strategy) {
+  if (!strategy.alone) return select::Debut::costly;
+  return strategy.warms_up ? select::Debut::light : select::Debut::free;
+}
+
 /// Of a signature; those below it are the operation and whether the host may serve.
 constexpr std::uint64_t new_ground_bit = 4;
 
@@ -129,9 +134,12 @@ std::vector<select::Candidate> Call::candidates_for(const PlanInput& in,
   for (const int row : file_.candidates()) {
     const auto& strategy = file_.strategies().rows()[static_cast<std::size_t>(row)];
     const bool allowed = strategy.name != "native" || request_.may_use_host;
+    const bool cold = strategy.warms_up && !ground_.warm();
+    auto warmed = situation;
+    warmed.prepared = true;
     candidates.push_back({strategy.name,
-                          allowed ? strategy.estimate_s(in, situation) : not_applicable,
-                          strategy.warms_up && !ground_.warm(), strategy.alone});
+                          allowed ? strategy.estimate_s(in, situation) : not_applicable, cold,
+                          debut_of(strategy), cold ? strategy.estimate_s(in, warmed) : 0});
   }
   return candidates;
 }

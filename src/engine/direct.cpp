@@ -107,13 +107,27 @@ class Direct final : public Task {
     } else if (next_ < c_.access.end && c_.error == 0 && !at_end_of_file_) {
       const auto started = c_.clock();
       collect();
-      busy_ = !storage->start_here(job_);
+      {
+        const Passage passage(gate());
+        busy_ = !storage->start_here(job_);
+      }
       c_.traffic.storage_ns += c_.clock() - started;
       if (!busy_) finish_job();
     } else {
       return leave();
     }
     return true;
+  }
+
+  /// A single small write is over before waiting helps; of a large one copying is the most, and
+  /// others would wait for long.
+  Gate* gate() {
+    constexpr std::int64_t least_bytes = std::int64_t{16} << 10, most_bytes = std::int64_t{1} << 20;
+    const auto bytes = c_.access.bytes();
+    const bool queues = c_.operation == Operation::write && bytes >= least_bytes &&
+                        bytes <= most_bytes && c_.file.is_local() && c_.hood.local_ranks() > 1 &&
+                        !c_.hood.crowded();
+    return queues ? &c_.arena().gate() : nullptr;
   }
 
   bool leave() {

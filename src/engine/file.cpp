@@ -224,6 +224,21 @@ std::optional<int> File::fixed_row(Operation operation) const {
   return operation == Operation::read ? fixed_read_ : fixed_write_;
 }
 
+void File::rehearse() {
+  constexpr std::int64_t page = 4096;
+  for (const auto operation : {Operation::read, Operation::write}) {
+    CallRequest request;
+    request.operation = operation;
+    request.access = {{contiguous_tile(), 0}, 0, page};
+    request.may_use_host = true;
+    try {
+      Call(*this, std::move(request)).rehearse();
+    } catch (const std::exception&) {
+      // A plug-in's strategy, for one: it fails again where its caller can be told.
+    }
+  }
+}
+
 std::shared_ptr<Call> File::start(CallRequest request, bool leave) {
   auto call = std::make_shared<Call>(*this, std::move(request));
   enter(call, leave);

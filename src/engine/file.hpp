@@ -60,6 +60,8 @@ class File final : public FileAccess {
   Ground ground(Operation operation, Extent span) const;
   void note_ground(Operation operation, Extent span, int row);
 
+  /// Once the file is open: what first calls would otherwise have to wait for.
+  void rehearse();
   /// Begins a call: it runs after those before it. With `leave` the first step too is left to
   /// whoever polls next: it may be one that waits for storage.
   std::shared_ptr<Call> start(CallRequest request, bool leave = false);
@@ -95,6 +97,7 @@ class File final : public FileAccess {
   Storage* storage(int& error) override;
   int descriptor(int& error) override;
   bool readable() override { return readable_; }
+  bool is_local() const override { return facts_.local_file_system; }
   FileMapping& mapping() override { return mapping_; }
   /// The program has set the file's size; no call is under way.
   void size_changed();

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "engine/present.hpp"
+
 namespace choir {
 
 FileMapping::~FileMapping() {
@@ -80,12 +82,8 @@ void FileMapping::populate(const View& view, Extent part, bool for_writing) {
     auto stop = block;
     while (stop < end && !present[static_cast<std::size_t>(stop)])
       present.set(static_cast<std::size_t>(stop++));
-#ifdef MADV_POPULATE_WRITE
-    // A kernel that does not know it, or a page that cannot be had, shows when bytes are copied.
-    madvise(window.address + block * block_bytes,
-            static_cast<std::size_t>((stop - block) * block_bytes),
-            for_writing ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
-#endif
+    // A page that cannot be had shows when bytes are copied.
+    make_present(window.address + block * block_bytes, (stop - block) * block_bytes, for_writing);
     block = stop;
   }
 }

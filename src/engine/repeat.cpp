@@ -1,5 +1,7 @@
 #include "engine/repeat.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -15,11 +17,20 @@ namespace {
 constexpr int looks_for_others = 2000;
 /// The first without a pause, which would be a good part of the time a meeting takes.
 constexpr int looks_in_haste = 200;
+constexpr int looks_between_doubts = 32;
 
+/// The kernel may put two ranks on one core, and they then stay there for hundreds of calls. Only
+/// then others are let run in between: on a busy machine that costs a time slice.
 bool met(Opening& opening, bool crowded) {
+  bool in_the_way = false;
   for (int looks = 0; looks < (crowded ? 1 : looks_for_others); ++looks) {
     if (opening.poll()) return true;
-    if (looks >= looks_in_haste) __builtin_ia32_pause();
+    if (looks < looks_in_haste) continue;
+    if (looks % looks_between_doubts == 0) in_the_way = opening.waits_for_own_core();
+    if (in_the_way)
+      sched_yield();
+    else
+      __builtin_ia32_pause();
   }
   return false;
 }
@@ -65,7 +76,7 @@ bool File::may_repeat(const CallRequest& request, const Track& track) const {
 
 /// Moves this rank's bytes; what it then has to say to the others.
 Vote File::run_ahead(const CallRequest& request, const Track& track) {
-  const bool timed = track.candidate >= 0;
+  const bool timed = track.candidate >= 0 && selector_.wants_time(track.signature);
   const auto started = timed ? now_ns() : 0;
   Context context{*hood_,
                   *room_,
@@ -109,9 +120,14 @@ Finished File::finish_repeated(const CallRequest& request, const Track& track,
     const bool cold = table_.rows()[static_cast<std::size_t>(track.row)].warms_up &&
                       !ground(request.operation, span).warm();
     note_ground(request.operation, span, track.row);
-    note_choice(strategy, selector_.serve(track.signature).reason);
+    const bool timed = selector_.wants_time(track.signature);
+    const auto choice = selector_.serve(track.signature);
+    if (timed || noted_ != &track) note_choice(strategy, choice.reason);
+    noted_ = &track;
     if (verdict.error != 0 || track.entry->total_bytes == 0)
       selector_.abandon(track.signature, track.candidate);
+    else if (!timed)
+      selector_.forgo_time(track.signature, track.candidate);
     else
       selector_.record(track.signature, track.candidate,
                        static_cast<double>(verdict.elapsed_ns) * 1e-9, track.entry->total_bytes,

@@ -43,6 +43,8 @@ class FileAccess {
   virtual Storage* storage(int& error) = 0;
   virtual int descriptor(int& error) = 0;
   virtual bool readable() = 0;
+  /// On a file system of this machine, where the kernel lets one write of a file pass at a time.
+  virtual bool is_local() const = 0;
   virtual FileMapping& mapping() = 0;
 };
 

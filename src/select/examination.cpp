@@ -40,11 +40,40 @@ double early_budget(const Policy& p, const State& s) {
   return std::min(p.early_share * since, p.early_calls);
 }
 
+/// Calls of native, or of the best, that looks may lose.
+double slack(const Policy& p, const State& s) {
+  return std::max(p.native_slack, p.native_share * static_cast<double>(s.calls));
+}
+
+/// The cost of a call as it will be: a first one alone may be mostly one-time costs. If it was
+/// estimated badly, the next ones tell.
+double usual_cost(const State& s) {
+  const int best = best_measured(s);
+  if (best == nobody) return 0;
+  if (!seen_cold_only(s, best)) return known_cost(s, best);
+  return std::min(known_cost(s, best), s.candidates[best].estimate_s * s.second);
+}
+
+/// Whether a candidate should be faster than everyone known so far, if not now then later.
+bool promises_gain(const Policy& p, const State& s, const CandidateState& c) {
+  const int best = best_measured(s);
+  return best == nobody || c.warm_estimate_s < s.candidates[best].estimate_s * (1 - p.margin);
+}
+
+/// Whether calls are long enough for the one-time costs of another light candidate.
+bool light_look_pays(const Policy& p, const State& s, int i) {
+  const auto& c = s.candidates[i];
+  if (c.debut != Debut::light || c.calls > 0 || s.recorded == 0) return true;
+  const double share = promises_gain(p, s, c) ? 2 : 1;
+  return s.light_looks + s.light_look <= share * slack(p, s) * usual_cost(s);
+}
+
 }  // namespace
 
 bool affordable(const Policy& p, const State& s, int i) {
   const double scale = cost_per_estimate(s);
   const double best = best_cost(s, scale);
+  if (!light_look_pays(p, s, i)) return false;
   const double expected = predicted(s, i, scale);
   const auto n = static_cast<double>(s.calls);
   const double budget = best * std::max(early_budget(p, s), p.long_share * n);
@@ -55,21 +84,21 @@ bool affordable(const Policy& p, const State& s, int i) {
   if (native == nobody || native == i || !s.candidates[native].measured()) return true;
   const double native_cost = s.candidates[native].cost();
   if (expected <= native_cost) return true;  // what was lost before is no reason to go on losing
-  const double slack = native_cost * std::max(p.native_slack, p.native_share * n);
   // Native's own time is known from few calls: what seems gained is taken with that doubt.
   const double doubt =
       2 * scatter(s) / std::sqrt(static_cast<double>(s.candidates[native].costs.size()));
   const double instead = native_cost * static_cast<double>(s.not_native);
   double gained = instead - s.not_native_cost;
   if (gained > 0) gained = std::max(0.0, gained - doubt * instead);
-  return expected - native_cost <= slack + gained;
+  return expected - native_cost <= native_cost * slack(p, s) + gained;
 }
 
 namespace {
 
 bool native_is_due(const Policy& p, const State& s, int native) {
   const int first = best_estimated(s);
-  return s.candidates[native].estimate_s <= p.native_ratio * s.candidates[first].estimate_s;
+  return s.candidates[native].estimate_s <= p.native_ratio * s.candidates[first].estimate_s &&
+         light_look_pays(p, s, native);
 }
 
 }  // namespace
@@ -107,11 +136,15 @@ bool contends(const Policy& p, const State& s, int i, double lead, double noise)
 namespace {
 
 /// Calls a candidate is due: more than usual while it and the leader differ by less than the
-/// scatter explains. Such candidates are close, so that the extra calls cost little.
+/// scatter explains. Such candidates are close, so that the extra calls cost little, unless calls
+/// are so short that thinking about them costs more. Late, it must still be able to win.
 int calls_due(const Policy& p, const State& s, const CandidateState& c, double lead, double noise) {
   const double explained = 2 * noise / std::sqrt(static_cast<double>(c.costs.size()));
   if (noise < p.margin / 2 || c.cost() / lead - 1 > explained) return p.calls_each;
-  return std::max(p.calls_each, s.phase == Phase::serving ? p.long_race : p.close_race);
+  if (p.thought_s > p.margin * s.call_s) return p.calls_each;
+  if (s.phase != Phase::serving) return std::max(p.calls_each, p.close_race);
+  const bool may_win = c.cost() * (1 - explained) < known_cost(s, s.winner) * (1 - p.close_margin);
+  return std::max(p.calls_each, may_win ? p.long_race : p.close_race);
 }
 
 /// One call may have met a hiccup. A long run affords a second look at what was dropped after one.
@@ -126,9 +159,17 @@ std::pair<std::size_t, double> turn(const CandidateState& c) {
   return {c.costs.size() + static_cast<std::size_t>(c.outstanding), c.cost()};
 }
 
+/// With nobody to be compared with there is nothing to find out by more calls.
+bool without_rival(const State& s) {
+  return s.phase == Phase::examining && s.examinations == 0 &&
+         std::count_if(s.candidates.begin(), s.candidates.end(),
+                       [](const CandidateState& c) { return c.measured(); }) < 2;
+}
+
 }  // namespace
 
 int unfinished(const Policy& p, const State& s) {
+  if (without_rival(s)) return nobody;
   const double lead = leading_cost(s);
   const double noise = scatter(s);
   int chosen = nobody;
@@ -168,18 +209,22 @@ std::string verdict(const State& s, int winner) {
   return ahead > 0 ? text + ", " + percent(ahead) + " ahead of the next" : text;
 }
 
-/// The host's own collective wins near ties: nobody shall lose by using choir.
+/// The host's own collective wins near ties: nobody shall lose by using choir. Its calls have a
+/// meeting before and one after them, though, which short calls feel.
 int prefer_native(const Policy& p, const State& s, int best) {
   const int native = find_name(s, "native");
   if (native == nobody || !s.candidates[native].measured()) return best;
-  const bool close = s.candidates[best].cost() > s.candidates[native].cost() * (1 - p.native_bonus);
+  const double cost = s.candidates[native].cost() + p.meeting_s * s.second;
+  const bool close = s.candidates[best].cost() > cost * (1 - p.native_bonus);
   return close ? native : best;
 }
 
 /// Whether `challenger` is faster than the incumbent by more than the margin and the scatter.
 bool beats_incumbent(const Policy& p, const State& s, int challenger) {
-  const auto calls = static_cast<double>(s.candidates[challenger].costs.size());
-  const double needed = std::max(p.margin, std::min(0.5, 1.5 * scatter(s) / std::sqrt(calls)));
+  const auto calls = s.candidates[challenger].costs.size();
+  const bool well_known = calls >= static_cast<std::size_t>(p.close_race);
+  const double explained = (well_known ? 2 : 1.5) * scatter(s) / std::sqrt(double(calls));
+  const double needed = std::max(well_known ? p.close_margin : p.margin, std::min(0.5, explained));
   return known_cost(s, challenger) < known_cost(s, s.winner) * (1 - needed);
 }
 

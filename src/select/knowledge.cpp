@@ -90,7 +90,7 @@ double predicted(const State& s, int i, double scale) {
   if (c.known_cost > 0) return c.known_cost;
   const double usual = c.estimate_s * scale;
   return (s.calm_cost > 0 ? std::min(usual, untouched(s, c)) : usual) +
-         (c.light ? 0 : s.first_look);
+         (c.debut == Debut::costly ? s.first_look : 0);
 }
 
 double scatter(const State& s) {

@@ -23,7 +23,8 @@ void start_state(const Policy& p, State& s, std::span<const Candidate> candidate
     CandidateState fresh;
     fresh.name = c.name;
     fresh.estimate_s = c.estimate_s;
-    fresh.light = c.light || c.name == "native";
+    fresh.warm_estimate_s = c.warm_estimate_s > 0 ? c.warm_estimate_s : c.estimate_s;
+    fresh.debut = c.name == "native" ? Debut::light : c.debut;
     s.candidates.push_back(std::move(fresh));
   }
   s.remembered = remembered;
@@ -75,7 +76,10 @@ int fallback(const State& s) {
 /// so does this.
 std::int64_t thoughtless_calls(const Policy& p, const State& s) {
   const auto share = static_cast<std::int64_t>(p.look_share * static_cast<double>(s.calls));
-  return std::clamp<std::int64_t>(share, p.look_every, std::max(p.look_every, p.look_limit));
+  const auto usual =
+      std::clamp<std::int64_t>(share, p.look_every, std::max(p.look_every, p.look_limit));
+  const double worth = s.call_s > 0 ? p.thought_s / (p.thought_share * s.call_s) : 0;
+  return std::max(usual, static_cast<std::int64_t>(std::min(worth, 1e6)));
 }
 
 struct Decision {
@@ -208,6 +212,20 @@ Choice Selector::next(std::uint64_t signature, std::span<const Candidate> candid
   return {chosen, s.phase, s.reason};
 }
 
+bool Selector::wants_time(std::uint64_t signature) const {
+  const State* const s = state(signature);
+  const bool sampled = s != nullptr && s->phase == Phase::serving && s->reference > 0 &&
+                       s->call_s < policy_.short_call_s;
+  return !sampled || s->calls % std::max(1, policy_.sample_every) == 0;
+}
+
+void Selector::forgo_time(std::uint64_t signature, int candidate) {
+  State* const s = find(signature);
+  if (!s || candidate < 0 || candidate >= static_cast<int>(s->candidates.size())) return;
+  auto& c = s->candidates[candidate];
+  if (c.outstanding > 0) --c.outstanding;
+}
+
 void Selector::record(std::uint64_t signature, int candidate, double slowest_seconds,
                       std::int64_t bytes, bool cold) {
   if (!(slowest_seconds > 0) || !std::isfinite(slowest_seconds)) {
@@ -227,6 +245,9 @@ void Selector::record(std::uint64_t signature, int candidate, double slowest_sec
   if (s->recorded == 0) s->cold = candidate;
   s->second = cost / slowest_seconds;
   s->first_look = policy_.first_look_s * s->second;
+  s->light_look = policy_.light_look_s * s->second;
+  if (c.debut == Debut::light && c.calls == 1 && s->recorded > 0) s->light_looks += s->light_look;
+  s->call_s = slowest_seconds;
   ++s->recorded;
   count_against_native(*s, candidate, cost);
   if (s->phase == Phase::only) {
@@ -241,6 +262,8 @@ void Selector::record(std::uint64_t signature, int candidate, double slowest_sec
   if (serving) {
     if (c.costs.empty()) c.costs.keep_only(cost);
     s->served_s += slowest_seconds;
+    // The first call said little about how long calls are.
+    if (s->recorded == 2) s->quiet_until = s->calls + thoughtless_calls(policy_, *s);
     watch_drift(policy_, *s, cost);
     return;
   }

@@ -28,12 +28,20 @@
 
 namespace choir::select {
 
+/// What a candidate needs before its first call.
+enum class Debut {
+  costly,  ///< buffers and plans
+  light,   ///< a mapping, or what the host MPI sets up for itself
+  free,    ///< nothing
+};
+
 /// One strategy as the planner sees it for this call.
 struct Candidate {
   std::string_view name;  ///< need not outlive the call it is given to
   double estimate_s = 0;  ///< infinity: not applicable, never tried
   bool cold = false;      ///< what it prepares for later calls is not ready where this one goes
-  bool light = false;     ///< needs no buffers or plans worth mentioning when it is new
+  Debut debut = Debut::costly;  ///< native's is light
+  double warm_estimate_s = 0;   ///< where it is cold: the same where it is not
 };
 
 enum class Phase { examining, serving, confirming, only };
@@ -47,23 +55,26 @@ struct Choice {
 
 /// The numbers of the policy; the defaults are what docs/choosing.md describes.
 struct Policy {
-  int calls_each = 3;         ///< calls a contender serves in an examination
-  int close_race = 9;         ///< calls when the scatter of times leaves the leaders undecided
-  int long_race = 54;         ///< the same while serving, in late looks
-  double hopeless = 1.5;      ///< dropped after one call when this many times slower than the best
-  double cold_hopeless = 4;   ///< the same for calls that pay one-time costs
-  double drift = 0.15;        ///< relative change of time that counts as drift
-  int window = 8;             ///< serving calls whose median is compared with the reference
-  double margin = 0.05;       ///< a challenger must be this much faster than the incumbent
-  double native_slack = 0.6;  ///< calls of native that all looks together may lose against it ...
+  int calls_each = 3;          ///< calls a contender serves in an examination
+  int close_race = 9;          ///< calls when the scatter of times leaves the leaders undecided
+  int long_race = 54;          ///< the same while serving, in late looks
+  double hopeless = 1.5;       ///< dropped after one call when this many times slower than the best
+  double cold_hopeless = 4;    ///< the same for calls that pay one-time costs
+  double drift = 0.15;         ///< relative change of time that counts as drift
+  int window = 8;              ///< serving calls whose median is compared with the reference
+  double margin = 0.05;        ///< a challenger must be this much faster than the incumbent ...
+  double close_margin = 0.02;  ///< ... or this much, if many calls tell
+  double native_slack = 0.6;   ///< calls of native that all looks together may lose against it ...
   double native_share = 0.012;   ///< ... or this share of all calls
   double native_bonus = 0.03;    ///< native serves unless beaten by this much
+  double meeting_s = 4e-6;       ///< what its calls cost beyond the time that is measured
   double early_share = 0.25;     ///< looks may cost this share of the calls so far ...
-  double early_calls = 4;        ///< ... up to this many calls of the best ...
-  double long_share = 0.025;     ///< ... and in the long run this share of all calls
+  double early_calls = 3;        ///< ... up to this many calls of the best ...
+  double long_share = 0.02;      ///< ... and in the long run this share of all calls
   double changed_share = 1;      ///< after a large change: share of the calls since ...
   double changed_calls = 10;     ///< ... up to this many calls of the best
   double first_look_s = 0.5e-3;  ///< what buffers, plans, a new file may cost in a first call
+  double light_look_s = 40e-6;   ///< the same for candidates that need none of them
   int native_ratio = 4;          ///< native waits too when its estimate is this many times the best
   double confirm = 0.25;         ///< a remembered result may be this much slower and still stand
   int backoff_calls = 16;        ///< calls between two examinations; doubles when they come often
@@ -72,7 +83,11 @@ struct Policy {
                          ///< chase what lasts no longer than they do
   int look_every = 8;    ///< serving calls between two thoughts about a late look, at least ...
   double look_share = 0.125;     ///< ... and this share of all calls ...
-  int look_limit = 1024;         ///< ... but no more: a thought takes as long as a few small calls
+  int look_limit = 1024;         ///< ... but no more ...
+  double thought_s = 6e-6;       ///< ... unless a thought, which takes this long, ...
+  double thought_share = 0.01;   ///< ... would be more than this share of the calls' time
+  double short_call_s = 1e-4;    ///< of calls shorter than this only every ...
+  int sample_every = 8;          ///< ... so many-th is timed while one candidate serves
   std::size_t max_states = 256;  ///< signatures remembered; the least recently used goes first
 };
 
@@ -99,7 +114,8 @@ class Costs {
 struct CandidateState {
   std::string name;
   double estimate_s = 0;
-  bool light = false;
+  double warm_estimate_s = 0;  ///< the same where it is not cold
+  Debut debut = Debut::costly;
   bool cold_now = false;   ///< for the call being chosen
   int cold_calls = 0;      ///< recorded
   double cold_cost = 0;    ///< mean of them, hiccups cut
@@ -134,7 +150,10 @@ struct State {
   std::int64_t recorded = 0;    ///< finished
   std::int64_t not_native = 0;  ///< of them served by others than native ...
   double not_native_cost = 0;   ///< ... and their total, hiccups cut
-  double first_look = 0;        ///< what a candidate's first call may cost beyond its usual
+  double first_look = 0;        ///< what a candidate's first call may cost beyond its usual ...
+  double light_look = 0;        ///< ... if it is light
+  double light_looks = 0;       ///< all of those so far
+  double call_s = 0;            ///< what the last call took
   double spent = 0;             ///< what looks cost beyond the best known at their time, since ...
   std::int64_t changed_at = 0;  ///< ... the call that met another machine than before
   double calm_cost = 0;         ///< the winner's until then (0: there was no such change) ...
@@ -176,6 +195,11 @@ class Selector {
   int settled(std::uint64_t signature, bool prepared = true) const;
   /// next() for a signature whose candidate is settled.
   Choice serve(std::uint64_t signature);
+
+  /// Whether the time of the next call is of any use: very short ones are sampled.
+  bool wants_time(std::uint64_t signature) const;
+  /// A call has finished whose time was not wanted.
+  void forgo_time(std::uint64_t signature, int candidate);
 
   /// The agreed time of a finished call. A time that is not positive and finite tells nothing and
   /// is treated as `abandon`. `cold`: as the candidate was given to next().

@@ -60,6 +60,10 @@ int serve_cold(const Policy& p, const State& s) {
 
 void note_cold(CandidateState& c, double cost) {
   ++c.cold_calls;
+  if (c.cold_calls == 2) {  // the first one made what all share, a mapping for one
+    c.cold_cost = std::min(c.cold_cost, cost);
+    return;
+  }
   const double counted = c.cold_cost > 0 ? std::min(cost, 2 * c.cold_cost) : cost;
   c.cold_cost += (counted - c.cold_cost) / std::min(c.cold_calls, 8);
 }

@@ -1,0 +1,155 @@
+// short_calls_test.cpp: the selector where calls take microseconds, and looking costs more than it
+// can find.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "select/selector.hpp"
+
+namespace choir::select {
+namespace {
+
+constexpr std::uint64_t signature = 7;
+constexpr std::int64_t call_bytes = 8192;
+enum : int { native, individual, mapped };
+
+/// What a call of each takes, and what was estimated.
+struct Times {
+  std::vector<double> truth_s, estimate_s;
+  double first_s = 60e-6;  ///< the very first call
+};
+
+Times microseconds() { return {{6e-6, 5e-6, 20e-6}, {4e-6, 3e-6, 9e-6}}; }
+
+std::vector<Candidate> offered(const Times& times, bool cold = false) {
+  return {{"native", times.estimate_s[native]},
+          {"individual", times.estimate_s[individual], false, Debut::free},
+          {"mapped", times.estimate_s[mapped], cold, Debut::light, times.estimate_s[mapped] / 2}};
+}
+
+/// Who served the calls.
+std::vector<int> run(Selector& selector, const Times& times, int calls, bool cold = false) {
+  std::vector<int> chosen;
+  const auto candidates = offered(times, cold);
+  for (int call = 0; call < calls; ++call) {
+    const bool timed = selector.wants_time(signature);
+    const int candidate = selector.next(signature, candidates).candidate;
+    const bool first = selector.state(signature)->recorded == 0;
+    if (timed)
+      selector.record(signature, candidate,
+                      first ? times.first_s : times.truth_s[static_cast<std::size_t>(candidate)],
+                      call_bytes, cold && candidate == mapped);
+    else
+      selector.forgo_time(signature, candidate);
+    chosen.push_back(candidate);
+  }
+  return chosen;
+}
+
+auto count(const std::vector<int>& chosen, int candidate) {
+  return std::count(chosen.begin(), chosen.end(), candidate);
+}
+
+TEST(ShortCalls, AShortRunLooksAtNobodyElse) {
+  Selector selector;
+  EXPECT_EQ(count(run(selector, microseconds(), 50), individual), 50);
+  EXPECT_EQ(selector.state(signature)->phase, Phase::serving);
+}
+
+/// A mapping that was expected to be the best, on pages that turn out to be many small ones.
+TEST(ShortCalls, WhatNeedsNothingIsComparedSoon) {
+  Times times{{11e-6, 10e-6, 15e-6}, {14e-6, 13e-6, 12e-6}, 60e-6};
+  Selector selector;
+  auto chosen = run(selector, times, 50, true);
+  EXPECT_EQ(chosen.front(), mapped);
+  EXPECT_GE(count(chosen, individual), 40);
+  EXPECT_EQ(count(chosen, native), 0);
+  times.truth_s[mapped] = 8e-6;
+  Selector other;
+  chosen = run(other, times, 50, true);
+  EXPECT_GE(count(chosen, mapped), 40);
+}
+
+TEST(ShortCalls, ALongRunLooksAtNativeToo) {
+  Selector selector;
+  const auto chosen = run(selector, microseconds(), 20000);
+  EXPECT_GE(count(chosen, native), 1);
+  EXPECT_GE(count(chosen, individual), 19000);
+}
+
+TEST(ShortCalls, ABetterOneIsFoundInALongRun) {
+  Selector selector;
+  auto times = microseconds();
+  times.truth_s[native] = 2e-6;
+  const auto chosen = run(selector, times, 20000);
+  EXPECT_EQ(chosen.back(), native);
+}
+
+TEST(ShortCalls, CallsThatWereOnlyEstimatedShortAreExamined) {
+  Selector selector;
+  auto times = microseconds();
+  times.truth_s = {300e-6, 900e-6, 1200e-6};
+  times.first_s = 1e-3;
+  const auto chosen = run(selector, times, 50);
+  EXPECT_EQ(chosen.back(), native);
+  EXPECT_LE(count(chosen, individual), 20);
+}
+
+TEST(ShortCalls, WhatPromisesGainIsLookedAtBesideNative) {
+  Selector selector;
+  Times times{{110e-6, 100e-6, 130e-6}, {80e-6, 72e-6, 88e-6}, 120e-6};
+  const auto chosen = run(selector, times, 12, true);
+  EXPECT_GE(count(chosen, native), 1);
+  EXPECT_GE(count(chosen, mapped), 1);
+  // The same, but with nothing to be gained by it.
+  Selector other;
+  auto candidates = offered(times, true);
+  candidates[mapped].warm_estimate_s = candidates[mapped].estimate_s;
+  for (int call = 0; call < 12; ++call) {
+    const int candidate = other.next(signature, candidates).candidate;
+    EXPECT_NE(candidate, mapped);
+    other.record(signature, candidate, times.truth_s[static_cast<std::size_t>(candidate)],
+                 call_bytes);
+  }
+}
+
+TEST(ShortCalls, ServingCallsAreSampled) {
+  Selector selector;
+  const auto times = microseconds();
+  run(selector, times, 30);
+  int timed = 0;
+  for (int call = 0; call < 64; ++call) {
+    timed += selector.wants_time(signature) ? 1 : 0;
+    run(selector, times, 1);
+  }
+  EXPECT_EQ(timed, 8);
+}
+
+TEST(ShortCalls, LongCallsAreAllTimed) {
+  Selector selector;
+  Times times{{2e-3, 1e-3, 4e-3}, {2e-3, 1e-3, 4e-3}};
+  for (int call = 0; call < 100; ++call) {
+    EXPECT_TRUE(selector.wants_time(signature));
+    run(selector, times, 1);
+  }
+}
+
+TEST(ShortCalls, ACallWithoutTimeIsNoLongerOutstanding) {
+  Selector selector;
+  run(selector, microseconds(), 100);
+  for (const auto& candidate : selector.state(signature)->candidates)
+    EXPECT_EQ(candidate.outstanding, 0);
+}
+
+TEST(ShortCalls, NativeNeedsMoreThanATieToServe) {
+  Selector selector;
+  Times times{{50e-6, 50.5e-6, 500e-6}, {100e-6, 90e-6, 500e-6}, 50.5e-6};
+  EXPECT_EQ(run(selector, times, 30).back(), individual);
+  Selector longer;
+  Times milliseconds{{50e-3, 50.5e-3, 500e-3}, {100e-3, 90e-3, 500e-3}, 50.5e-3};
+  EXPECT_EQ(run(longer, milliseconds, 30).back(), native);
+}
+
+}  // namespace
+}  // namespace choir::select
