@@ -14,14 +14,19 @@ namespace {
 // Rough costs of a present-day node, in seconds; they only order the candidates that are then
 // measured.
 constexpr double per_request_local = 2e-6;
+constexpr double per_read_local = 1e-6;          ///< ranks that read at once hinder each other
 constexpr double per_request_remote = 0.5e-3;    ///< a server is asked, and its disk may seek
 constexpr double per_handshake_local = 6e-6;     ///< an aggregator opens a window, others fill it
 constexpr double per_handshake_remote = 0.2e-3;  ///< the same by messages
 constexpr double per_piece = 10e-9;
 constexpr double per_byte_memory = 0.15e-9;
 constexpr double per_byte_storage = 0.2e-9;
+constexpr double per_byte_read_local = 0.15e-9;
 constexpr double per_byte_network = 1e-9;
-constexpr double per_byte_page = 0.1e-9;     ///< making pages present in a mapping
+constexpr double per_byte_page = 0.1e-9;        ///< making pages present in a mapping, for stores
+constexpr double per_byte_page_read = 0.04e-9;  ///< the same for loads, many at a time
+constexpr double per_first_mapping =
+    1.2e-6;                                  ///< making the mapping, shared by some dozens of calls
 constexpr double per_byte_reserve = 0.6e-9;  ///< asking the file system for blocks ahead of stores
 
 Plan only(Exchange exchange) {
@@ -42,7 +47,12 @@ double workers(const PlanInput& in) {
 }
 
 double per_request(const Situation& s) {
-  return s.local_file_system ? per_request_local : per_request_remote;
+  if (!s.local_file_system) return per_request_remote;
+  return s.writing ? per_request_local : per_read_local;
+}
+
+double per_byte_stored(const Situation& s) {
+  return s.local_file_system && !s.writing ? per_byte_read_local : per_byte_storage;
 }
 
 /// Ranks whose requests storage serves at the same time.
@@ -60,9 +70,11 @@ double leaving(const PlanInput& in) { return 1.0 - 1.0 / std::max(1, in.topology
 
 double estimate_mapped(const PlanInput& in, const Situation& s) {
   if (!s.local_file_system || in.topology.nodes() != 1 || !s.readable) return not_applicable;
-  const double per_byte = per_byte_memory + (s.prepared ? 0 : per_byte_page) +
+  const double page = s.writing ? per_byte_page : per_byte_page_read;
+  const double per_byte = per_byte_memory + (s.prepared ? 0 : page) +
                           (s.new_ground && s.writing ? per_byte_reserve : 0);
-  return (total_bytes(in) * per_byte + static_cast<double>(s.pieces) * per_piece) / workers(in);
+  return (total_bytes(in) * per_byte + static_cast<double>(s.pieces) * per_piece) / workers(in) +
+         (s.prepared ? 0 : per_first_mapping);
 }
 
 /// Whether each rank's bytes end before the next rank's begin.
@@ -82,10 +94,11 @@ double estimate_host(const PlanInput& in, const Situation& s) {
   const double bytes = total_bytes(in);
   const double pieces = static_cast<double>(s.pieces);
   const double exchanged =
-      2 * (bytes * (2 * per_byte_memory + per_byte_storage + leaving(in) * per_byte_network) +
+      2 * (bytes * (2 * per_byte_memory + per_byte_stored(s) + leaving(in) * per_byte_network) +
            pieces * 4 * per_piece);
   const double collective = 2 * per_handshake(in) + per_request(s) + exchanged / workers(in);
-  const double alone = 1.1 * (bytes * per_byte_storage + pieces * per_request(s)) / at_once(in, s);
+  const double alone =
+      1.1 * (bytes * per_byte_stored(s) + pieces * per_request(s)) / at_once(in, s);
   return ranks_apart(in) ? std::min(collective, alone) : collective;
 }
 
@@ -103,10 +116,11 @@ Value word(const std::string& what, const std::string& given, const char* accept
 
 /// Storage requests beyond the few large ones, at most: pieces that stay apart. Ranges of
 /// everyone's bytes are whole unless nobody asks for some, and sieving makes them whole again;
-/// groups that interleave in the file write pieces.
+/// groups that interleave in the file write pieces, as long as the neighbours of a node make them.
 double stretches(const Recipe& recipe, const PlanInput& in, double pieces, double bytes) {
   const bool ranges = recipe.partition == Partition::even || recipe.partition == Partition::stripes;
-  if (!ranges) return in.topology.nodes() > 1 ? pieces / 4 : 0;
+  const double ranks_per_node = static_cast<double>(in.topology.ranks()) / in.topology.nodes();
+  if (!ranges) return in.topology.nodes() > 1 ? pieces / ranks_per_node : 0;
   std::int64_t low = std::numeric_limits<std::int64_t>::max(), high = 0;
   for (const auto& rank : in.ranks)
     if (!rank.empty()) low = std::min(low, rank.low), high = std::max(high, rank.high);
@@ -128,9 +142,9 @@ double estimate_recipe(const Recipe& recipe, const PlanInput& in, const Situatio
     const double ranks = recipe.scheduled
                              ? std::min<double>(in.parameters.concurrent, at_once(in, s))
                              : at_once(in, s);
-    return (bytes * per_byte_storage + pieces * per_request(s)) / ranks;
+    return (bytes * per_byte_stored(s) + pieces * per_request(s)) / ranks;
   }
-  const double moved = bytes * (per_byte_memory + per_byte_storage) + pieces * per_piece;
+  const double moved = bytes * (per_byte_memory + per_byte_stored(s)) + pieces * per_piece;
   const bool stays = recipe.partition == Partition::node;
   const double network =
       stays ? 0 : bytes * leaving(in) * per_byte_network * (recipe.node_first ? 0.8 : 1.0);
