@@ -1,0 +1,193 @@
+// lessons_files.cpp: the functions around the data: hints, settings, views, sizes, pointers.
+#include <cstring>
+
+#include "lessons.hpp"
+
+namespace choir::test {
+namespace {
+
+void hints_differ_by_rank(Checks& t) {
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "choir_strategy", t.rank % 2 ? "individual" : "two_phase");
+  MPI_Info_set(info, "choir_cycle_buffer_bytes", t.rank % 2 ? "4096" : "65536");
+  {
+    OpenFile fh(t, read_write, MPI_COMM_WORLD, info);
+    set_interleaved_view(t, fh, 100);
+    Bytes mine = pattern(4000, t.rank);
+    MPI_Status status;
+    t.expect_success(MPI_File_write_all(fh, mine.data(), 4000, MPI_BYTE, &status), "write");
+    make_visible(t, fh);
+    t.expect_file(interleaved_file(t.ranks, 100, 4000), "ranks with different hints");
+  }
+  MPI_Info_free(&info);
+}
+
+/// main() gave each rank another environment before MPI_Init.
+void environment_by_rank(Checks& t) {
+  OpenFile fh(t, read_write);
+  set_interleaved_view(t, fh, 50);
+  Bytes mine = pattern(5000, t.rank);
+  MPI_Status status;
+  t.expect_success(MPI_File_write_all(fh, mine.data(), 5000, MPI_BYTE, &status), "write");
+  make_visible(t, fh);
+  t.expect_file(interleaved_file(t.ranks, 50, 5000), "ranks with different environment");
+}
+
+void delete_on_close(Checks& t) {
+  OpenFile fh(t, read_write | MPI_MODE_DELETE_ON_CLOSE);
+  expect_usable(t, fh);
+  t.expect(::access(t.path.c_str(), F_OK) == 0, "the file exists while open");
+  MPI_Barrier(MPI_COMM_WORLD);
+  fh.close();
+  MPI_Barrier(MPI_COMM_WORLD);
+  t.expect(::access(t.path.c_str(), F_OK) != 0, "the file is gone after close");
+}
+
+std::string info_value(MPI_Info info, const char* key) {
+  char value[MPI_MAX_INFO_VAL + 1] = {};
+  int flag = 0;
+  MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &flag);
+  return flag ? value : "";
+}
+
+void info_shows_strategy(Checks& t) {
+  MPI_Info asked;
+  MPI_Info_create(&asked);
+  MPI_Info_set(asked, "choir_strategy", "two_phase");
+  MPI_Info_set(asked, "cb_buffer_size", "131072");
+  MPI_Info_set(asked, "cb_nodes", "1");
+  {
+    OpenFile fh(t, read_write, MPI_COMM_WORLD, asked);
+    MPI_Info shown;
+    t.expect_success(MPI_File_get_info(fh, &shown), "get_info");
+    t.expect(info_value(shown, "choir_strategy") == "two_phase",
+             "choir_strategy is '" + info_value(shown, "choir_strategy") + "'");
+    t.expect(info_value(shown, "cb_buffer_size") == "131072", "cb_buffer_size in force");
+    t.expect(info_value(shown, "cb_nodes") == "1", "cb_nodes in force");
+    MPI_Info_free(&shown);
+  }
+  MPI_Info_free(&asked);
+}
+
+void set_info_changes_strategy(Checks& t) {
+  OpenFile fh(t, read_write);
+  MPI_Info wanted;
+  MPI_Info_create(&wanted);
+  for (const char* strategy : {"individual", "two_phase", "native"}) {
+    MPI_Info_set(wanted, "choir_strategy", strategy);
+    t.expect_success(MPI_File_set_info(fh, wanted), "set_info");
+    MPI_Info shown;
+    t.expect_success(MPI_File_get_info(fh, &shown), "get_info");
+    t.expect(info_value(shown, "choir_strategy") == strategy, "set_info is obeyed");
+    MPI_Info_free(&shown);
+    expect_usable(t, fh);
+  }
+  MPI_Info_free(&wanted);
+}
+
+/// Hints as users write them: both old ROMIO and standard names, and values that make no sense.
+void hints_of_users(Checks& t) {
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "romio_cb_write", "enable");
+  MPI_Info_set(info, "romio_ds_write", "disable");
+  MPI_Info_set(info, "collective_buffering", "true");
+  MPI_Info_set(info, "striping_unit", "65536");
+  MPI_Info_set(info, "access_style", "write_mostly");
+  MPI_Info_set(info, "choir_strategy", "no_such_strategy");
+  MPI_Info_set(info, "choir_no_such_key", "1");
+  {
+    OpenFile fh(t, read_write, MPI_COMM_WORLD, info);
+    set_interleaved_view(t, fh, 70);
+    Bytes mine = pattern(7000, t.rank);
+    MPI_Status status;
+    t.expect_success(MPI_File_write_all(fh, mine.data(), 7000, MPI_BYTE, &status), "write");
+    make_visible(t, fh);
+    t.expect_file(interleaved_file(t.ranks, 70, 7000), "with users' hints");
+  }
+  MPI_Info_free(&info);
+}
+
+void get_view(Checks& t) {
+  OpenFile fh(t, read_write);
+  Type blocks = resized(vector(3, 2, 5, basic(4)), 0, 80);
+  blocks.commit();
+  t.expect_success(
+      MPI_File_set_view(fh, 12 + t.rank, MPI_INT, blocks.handle(), "native", MPI_INFO_NULL),
+      "set_view");
+  MPI_Offset displacement = -1;
+  MPI_Datatype etype;
+  MPI_Datatype filetype;
+  char name[MPI_MAX_DATAREP_STRING] = {};
+  t.expect_success(MPI_File_get_view(fh, &displacement, &etype, &filetype, name), "get_view");
+  MPI_Aint lb = 0;
+  MPI_Aint extent = 0;
+  MPI_Type_get_extent(filetype, &lb, &extent);
+  int size = 0;
+  MPI_Type_size(filetype, &size);
+  t.expect(displacement == 12 + t.rank, "displacement");
+  t.expect(extent == 80 && size == 24, "filetype");
+  t.expect(std::strcmp(name, "native") == 0, "data representation");
+  MPI_Offset byte = -1;
+  t.expect_success(MPI_File_get_byte_offset(fh, 3, &byte), "get_byte_offset");
+  t.expect(byte == 12 + t.rank + 24, "byte offset of the fourth element");
+  for (MPI_Datatype* type : {&etype, &filetype}) {
+    int integers = 0;
+    int addresses = 0;
+    int types = 0;
+    int combiner = 0;
+    MPI_Type_get_envelope(*type, &integers, &addresses, &types, &combiner);
+    if (combiner != MPI_COMBINER_NAMED) MPI_Type_free(type);
+  }
+}
+
+void seek_and_sizes(Checks& t) {
+  OpenFile fh(t, read_write);
+  MPI_Offset value = -1;
+  t.expect_success(MPI_File_set_size(fh, 5000), "set_size");
+  t.expect_success(MPI_File_get_size(fh, &value), "get_size");
+  t.expect(value == 5000, "set_size");
+  t.expect_success(MPI_File_seek(fh, -1000 + 10 * t.rank, MPI_SEEK_END), "seek from the end");
+  t.expect_success(MPI_File_get_position(fh, &value), "get_position");
+  t.expect(value == 4000 + 10 * t.rank, "position from the end");
+  Bytes mine = pattern(10, t.rank);
+  MPI_Status status;
+  t.expect_success(MPI_File_write_all(fh, mine.data(), 10, MPI_BYTE, &status), "write_all");
+  t.expect_success(MPI_File_get_position(fh, &value), "get_position");
+  t.expect(value == 4010 + 10 * t.rank, "position after write_all");
+  make_visible(t, fh);
+  t.expect_success(MPI_File_set_size(fh, 4000 + 10 * t.ranks), "set_size");
+  make_visible(t, fh);
+  Bytes expected(4000);
+  for (int r = 0; r < t.ranks; ++r) append(expected, pattern(10, r));
+  t.expect_file(expected, "after set_size");
+  int mode = 0;
+  t.expect_success(MPI_File_get_amode(fh, &mode), "get_amode");
+  t.expect((mode & MPI_MODE_RDWR) != 0, "get_amode");
+}
+
+void preallocate(Checks& t) {
+  OpenFile fh(t, read_write);
+  t.expect_success(MPI_File_preallocate(fh, 9000), "preallocate");
+  fh.close();
+  t.expect_file(Bytes(9000), "preallocated");
+}
+
+constexpr NamedCheck checks[] = {
+    {"hints_differ_by_rank", hints_differ_by_rank},
+    {"environment_by_rank", environment_by_rank},
+    {"delete_on_close", delete_on_close},
+    {"info_shows_strategy", info_shows_strategy},
+    {"set_info_changes_strategy", set_info_changes_strategy},
+    {"hints_of_users", hints_of_users},
+    {"get_view", get_view},
+    {"seek_and_sizes", seek_and_sizes},
+    {"preallocate", preallocate},
+};
+
+}  // namespace
+
+std::span<const NamedCheck> lessons_of_files() { return checks; }
+
+}  // namespace choir::test
