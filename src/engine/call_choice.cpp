@@ -129,14 +129,14 @@ int Call::choose(const PlanInput& in, const Situation& situation) {
 
 std::vector<select::Candidate> Call::candidates_for(const PlanInput& in,
                                                     const Situation& situation) const {
+  auto warmed = situation;
+  warmed.prepared = true;
   std::vector<select::Candidate> candidates;
   candidates.reserve(file_.candidates().size());
   for (const int row : file_.candidates()) {
     const auto& strategy = file_.strategies().rows()[static_cast<std::size_t>(row)];
     const bool allowed = strategy.name != "native" || request_.may_use_host;
     const bool cold = strategy.warms_up && !ground_.warm();
-    auto warmed = situation;
-    warmed.prepared = true;
     candidates.push_back({strategy.name,
                           allowed ? strategy.estimate_s(in, situation) : not_applicable, cold,
                           debut_of(strategy), cold ? strategy.estimate_s(in, warmed) : 0});

@@ -25,8 +25,7 @@ constexpr double per_byte_read_local = 0.15e-9;
 constexpr double per_byte_network = 1e-9;
 constexpr double per_byte_page = 0.1e-9;        ///< making pages present in a mapping, for stores
 constexpr double per_byte_page_read = 0.04e-9;  ///< the same for loads, many at a time
-constexpr double per_first_mapping =
-    1.2e-6;                                  ///< making the mapping, shared by some dozens of calls
+constexpr double per_first_mapping = 1.2e-6;    ///< the mapping itself, shared by dozens of calls
 constexpr double per_byte_reserve = 0.6e-9;  ///< asking the file system for blocks ahead of stores
 
 Plan only(Exchange exchange) {

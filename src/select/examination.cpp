@@ -65,7 +65,7 @@ bool light_look_pays(const Policy& p, const State& s, int i) {
   const auto& c = s.candidates[i];
   if (c.debut != Debut::light || c.calls > 0 || s.recorded == 0) return true;
   const double share = promises_gain(p, s, c) ? 2 : 1;
-  return s.light_looks + s.light_look <= share * slack(p, s) * usual_cost(s);
+  return s.light_looks + p.light_look_s * s.second <= share * slack(p, s) * usual_cost(s);
 }
 
 }  // namespace

@@ -245,8 +245,8 @@ void Selector::record(std::uint64_t signature, int candidate, double slowest_sec
   if (s->recorded == 0) s->cold = candidate;
   s->second = cost / slowest_seconds;
   s->first_look = policy_.first_look_s * s->second;
-  s->light_look = policy_.light_look_s * s->second;
-  if (c.debut == Debut::light && c.calls == 1 && s->recorded > 0) s->light_looks += s->light_look;
+  if (c.debut == Debut::light && c.calls == 1 && s->recorded > 0)
+    s->light_looks += policy_.light_look_s * s->second;
   s->call_s = slowest_seconds;
   ++s->recorded;
   count_against_native(*s, candidate, cost);

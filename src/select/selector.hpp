@@ -150,9 +150,8 @@ struct State {
   std::int64_t recorded = 0;    ///< finished
   std::int64_t not_native = 0;  ///< of them served by others than native ...
   double not_native_cost = 0;   ///< ... and their total, hiccups cut
-  double first_look = 0;        ///< what a candidate's first call may cost beyond its usual ...
-  double light_look = 0;        ///< ... if it is light
-  double light_looks = 0;       ///< all of those so far
+  double first_look = 0;        ///< what a costly candidate's first call may cost beyond its usual
+  double light_looks = 0;       ///< what first calls of light ones have cost so far
   double call_s = 0;            ///< what the last call took
   double spent = 0;             ///< what looks cost beyond the best known at their time, since ...
   std::int64_t changed_at = 0;  ///< ... the call that met another machine than before

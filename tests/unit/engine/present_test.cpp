@@ -25,7 +25,7 @@ TEST(Present, PagesAreThereBeforeTheyAreTouched) {
   auto* memory = static_cast<char*>(
       mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(memory, MAP_FAILED);
-  if (!kernel_can(memory)) GTEST_SKIP() << "the kernel does not know how";
+  if (!kernel_can(memory)) GTEST_SKIP() << "needs MADV_POPULATE_*, which Linux has since 5.14";
   make_present(memory, pages * page, true);
   std::vector<unsigned char> there(pages);
   ASSERT_EQ(mincore(memory, pages * page, there.data()), 0);
