@@ -120,6 +120,19 @@ void plan_even(Plan& plan, const PlanInput& in, SeatCounter& seats) {
   add_ranges(plan, seats, cuts, near_data(in, cuts, std::move(ranks)), 0);
 }
 
+/// A server is asked stripe by stripe, however large the window: a small one only shortens the wait
+/// for the first. It need not be smaller than two stripes, one on its way while the other is
+/// gathered, nor so small that messages become tiny. Where holes are read and written again, each
+/// window costs the server a way back, and few are better.
+std::int64_t cycle_bytes_of_stripes(const PlanInput& in, std::int64_t usual) {
+  constexpr std::int64_t least_message = 16 * 1024;
+  const auto members = everyone(in);
+  const bool holes = bytes_of(in.ranks, members) < span_of(in.ranks, members).size();
+  if (holes || in.topology.nodes() == 1) return usual;
+  return std::min(usual,
+                  std::max(2 * in.parameters.stripe_unit, least_message * in.topology.ranks()));
+}
+
 /// One aggregator (or n) per data server: server s holds the stripes s, s + servers, s + 2 servers,
 /// ...
 void plan_stripes(Plan& plan, const PlanInput& in, SeatCounter& seats) {
@@ -306,6 +319,7 @@ Plan plan_recipe(const Recipe& recipe, const PlanInput& in) {
       plan_even(plan, in, seats);
       break;
     case Partition::stripes:
+      plan.cycle_bytes = cycle_bytes_of_stripes(in, plan.cycle_bytes);
       plan_stripes(plan, in, seats);
       break;
     default:

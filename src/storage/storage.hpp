@@ -58,8 +58,8 @@ class Storage {
 /// Plain system calls on `fd`, which stays the caller's.
 std::unique_ptr<Storage> posix_storage(int fd, Device& device);
 
-/// The same system calls by a thread beside the rank; null if there can be no thread. It says so by
-/// `when_done`, from that thread.
+/// The same system calls by threads beside the rank; null if there can be none. They say so by
+/// `when_done`, from one of them.
 std::unique_ptr<Storage> threaded_storage(int fd, Device& device, std::function<void()> when_done);
 
 /// Batched requests through io_uring, or null where the kernel refuses.

@@ -1,15 +1,19 @@
-// threaded.cpp: jobs carried out by a thread beside the rank, in the order they come.
+// threaded.cpp: jobs carried out by threads beside the rank, in the order they come.
 //
 // Where storage is slow a rank that waits for it in a system call can neither send nor take in
-// anything. One thread per process, shared by its files, waits in its place. Requests still go out
-// one after the other: data servers see the order the plan has made.
+// anything. Two threads per process, shared by its files, wait in its place: while the storage
+// works on one request the next is already there, and it need not be idle until a thread has been
+// told and has come back. Requests are still begun one after the other, so that data servers see
+// the order the plan has made.
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <condition_variable>
-#include <deque>
+#include <list>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -22,56 +26,65 @@ namespace {
 /// What top and gdb show; at most 15 letters.
 constexpr const char* thread_name = "choir-storage";
 
+constexpr int requests_at_once = 2;
+
+using Clock = std::chrono::steady_clock;
+
+/// The system calls of one file; each thread has its own.
+using Hands = std::array<std::unique_ptr<Storage>, requests_at_once>;
+
 struct Order {
   const void* owner;  ///< the storage it belongs to
-  Storage* by;
+  const Hands* hands;
   Job* job;
   const std::function<void()>* when_done;
+  std::size_t waiting;  ///< transfers nobody has begun
+  int under_way = 0;    ///< requests
+  Clock::time_point started = {};
+
+  bool done() const { return waiting == 0 && under_way == 0; }
 };
 
-class StorageThread {
+class StorageThreads {
  public:
-  /// The process's one, started when first asked for. Throws std::system_error if there can be
+  /// The process's own, started when first asked for. Throws std::system_error if there can be
   /// none.
-  static std::shared_ptr<StorageThread> shared() {
+  static std::shared_ptr<StorageThreads> shared() {
     static std::mutex mutex;
-    static std::weak_ptr<StorageThread> existing;
+    static std::weak_ptr<StorageThreads> existing;
     const std::lock_guard lock(mutex);
-    auto thread = existing.lock();
-    if (!thread) existing = thread = std::make_shared<StorageThread>();
-    return thread;
+    auto threads = existing.lock();
+    if (!threads) existing = threads = std::make_shared<StorageThreads>();
+    return threads;
   }
 
-  StorageThread() {
-    // The program's signals are the program's: our thread takes none.
+  StorageThreads() {
+    // The program's signals are the program's: our threads take none.
     sigset_t all, old;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     try {
-      thread_ = std::thread([this] { run(); });
+      for (std::size_t i = 0; i < requests_at_once; ++i) {
+        threads_.emplace_back([this, i] { run(i); });
+        pthread_setname_np(threads_.back().native_handle(), thread_name);
+      }
     } catch (...) {
       pthread_sigmask(SIG_SETMASK, &old, nullptr);
+      stop();
       throw;
     }
-    pthread_setname_np(thread_.native_handle(), thread_name);
     pthread_sigmask(SIG_SETMASK, &old, nullptr);
   }
 
-  ~StorageThread() {
-    if (getpid() != process_) {  // a forked child has the object, but not the thread
-      thread_.detach();
-      return;
-    }
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;
-    }
-    work_.notify_one();
-    thread_.join();
+  ~StorageThreads() {
+    if (getpid() == process_)
+      stop();
+    else  // a forked child has the object, but not the threads
+      for (auto& thread : threads_) thread.detach();
   }
 
-  StorageThread(const StorageThread&) = delete;
-  StorageThread& operator=(const StorageThread&) = delete;
+  StorageThreads(const StorageThreads&) = delete;
+  StorageThreads& operator=(const StorageThreads&) = delete;
 
   void add(const Order& order) {
     {
@@ -92,25 +105,73 @@ class StorageThread {
   }
 
  private:
-  void run() {
+  void stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    work_.notify_all();
+    for (auto& thread : threads_) thread.join();
+  }
+
+  std::list<Order>::iterator first_waiting() {
+    return std::find_if(orders_.begin(), orders_.end(),
+                        [](const Order& order) { return order.waiting > 0; });
+  }
+
+  void run(std::size_t thread) {
+    Job request;
     std::unique_lock lock(mutex_);
     while (true) {
-      work_.wait(lock, [&] { return !orders_.empty() || stopping_; });
-      if (orders_.empty()) return;
-      const auto order = orders_.front();
+      work_.wait(lock, [&] { return first_waiting() != orders_.end() || stopping_; });
+      const auto order = first_waiting();
+      if (order == orders_.end()) return;
+      take_request(*order, request);
+      // Waking another thread takes longer than entering the kernel: requests stay in order.
+      if (first_waiting() != orders_.end()) work_.notify_one();
       lock.unlock();
-      carry_out(order);
+      (*order->hands)[thread]->run(request);
       lock.lock();
-      orders_.pop_front();
+      take_in(*order, request);
+      if (!order->done()) continue;
+      lock.unlock();
+      announce(*order);
+      lock.lock();
+      orders_.erase(order);
       idle_.notify_all();
     }
   }
 
-  static void carry_out(const Order& order) {
-    const auto started = std::chrono::steady_clock::now();
-    order.by->run(*order.job);
-    order.job->beside_ns =
-        std::chrono::nanoseconds(std::chrono::steady_clock::now() - started).count();
+  /// The next transfers that continue each other: one system call.
+  static void take_request(Order& order, Job& request) {
+    const auto& transfers = order.job->transfers;
+    if (order.waiting == transfers.size()) order.started = Clock::now();
+    ++order.under_way;
+    request = Job{.operation = order.job->operation, .transfers = std::move(request.transfers)};
+    request.transfers.clear();
+    do {
+      request.transfers.push_back(transfers[transfers.size() - order.waiting]);
+      --order.waiting;
+    } while (order.waiting > 0 &&
+             continues(transfers[transfers.size() - order.waiting], request.transfers.back()));
+  }
+
+  static bool continues(const Transfer& next, const Transfer& last) {
+    return next.offset == last.offset + last.length;
+  }
+
+  static void take_in(Order& order, const Job& request) {
+    auto& job = *order.job;
+    --order.under_way;
+    job.requests += request.requests;
+    job.end_of_file = std::min(job.end_of_file, request.end_of_file);
+    if (request.error == 0) return;
+    if (job.error == 0) job.error = request.error;
+    order.waiting = 0;  // what follows a failure is left alone
+  }
+
+  static void announce(const Order& order) {
+    order.job->beside_ns = std::chrono::nanoseconds(Clock::now() - order.started).count();
     // From here on the job may be gone.
     std::atomic_ref(order.job->in_flight).store(0, std::memory_order_release);
     (*order.when_done)();
@@ -119,24 +180,25 @@ class StorageThread {
   const pid_t process_ = getpid();
   std::mutex mutex_;
   std::condition_variable work_, idle_;
-  std::deque<Order> orders_;  ///< the first is being carried out
+  std::list<Order> orders_;
   bool stopping_ = false;
-  std::thread thread_;
+  std::vector<std::thread> threads_;
 };
 
 class ThreadedStorage final : public Storage {
  public:
   ThreadedStorage(int fd, Device& device, std::function<void()> when_done)
-      : beside_(posix_storage(fd, device)),
-        here_(posix_storage(fd, device)),
+      : here_(posix_storage(fd, device)),
         when_done_(std::move(when_done)),
-        thread_(StorageThread::shared()) {}
-  ~ThreadedStorage() override { thread_->leave(this); }
+        threads_(StorageThreads::shared()) {
+    for (auto& hand : beside_) hand = posix_storage(fd, device);
+  }
+  ~ThreadedStorage() override { threads_->leave(this); }
 
   bool start(Job& job) override {
     if (job.transfers.empty()) return true;
     job.in_flight = 1;
-    thread_->add({this, beside_.get(), &job, &when_done_});
+    threads_->add({this, &beside_, &job, &when_done_, job.transfers.size()});
     return false;
   }
   bool start_here(Job& job) override { return here_->start(job); }
@@ -146,9 +208,10 @@ class ThreadedStorage final : public Storage {
   std::string_view name() const override { return "threaded"; }
 
  private:
-  std::unique_ptr<Storage> beside_, here_;
+  Hands beside_;
+  std::unique_ptr<Storage> here_;
   std::function<void()> when_done_;
-  std::shared_ptr<StorageThread> thread_;
+  std::shared_ptr<StorageThreads> threads_;
 };
 
 }  // namespace

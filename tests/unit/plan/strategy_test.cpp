@@ -210,6 +210,44 @@ RC_GTEST_PROP(StrategyProperty, AStripeBelongsToOneAggregator, ()) {
   }
 }
 
+/// Ranks with a quarter of a megabyte each, one after the other, on striped storage.
+Job striped_job(std::vector<int> node_of, std::int64_t gap) {
+  constexpr std::int64_t bytes = 256 * 1024;
+  Job job;
+  job.node_of = std::move(node_of);
+  job.topology = Topology(job.node_of, 2);
+  for (std::int64_t r = 0; r < std::ssize(job.node_of); ++r)
+    job.ranks.push_back({r * (bytes + gap), r * (bytes + gap) + bytes, bytes});
+  job.parameters.cycle_bytes = job.parameters.most_cycle_bytes = 1 << 20;
+  job.parameters.stripe_unit = 64 * 1024;
+  job.parameters.stripe_servers = 3;
+  job.seats = 2;
+  return job;
+}
+
+std::int64_t disk_first_cycle(const Job& job) {
+  const StrategyTable table;
+  return table.rows()[static_cast<std::size_t>(*table.find("disk_first"))]
+      .plan(job.input())
+      .cycle_bytes;
+}
+
+TEST(DiskFirst, WindowsBetweenNodesAreTwoStripes) {
+  const auto job = striped_job({0, 0, 1, 1, 2, 2, 3, 3}, 0);
+  EXPECT_EQ(disk_first_cycle(job), 128 * 1024);
+}
+
+TEST(DiskFirst, WindowsStayLargeWhereSmallOnesCost) {
+  EXPECT_EQ(disk_first_cycle(striped_job({0, 0, 0, 0, 0, 0, 0, 0}, 0)), 1 << 20) << "one node";
+  EXPECT_EQ(disk_first_cycle(striped_job({0, 0, 1, 1, 2, 2, 3, 3}, 512)), 1 << 20) << "holes";
+  EXPECT_EQ(disk_first_cycle(striped_job(std::vector<int>{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3}, 0)),
+            12 * 16 * 1024)
+      << "messages of twelve ranks";
+  auto large = striped_job({0, 0, 1, 1, 2, 2, 3, 3}, 0);
+  large.parameters.stripe_unit = 4 << 20;
+  EXPECT_EQ(disk_first_cycle(large), 1 << 20) << "no more than the buffer holds";
+}
+
 RC_GTEST_PROP(StrategyProperty, HierarchicalHasARelayOnEveryNode, ()) {
   const auto job = any_job();
   const StrategyTable table;

@@ -10,8 +10,11 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
 #include <functional>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
 
@@ -149,6 +152,71 @@ RC_GTEST_PROP(ThreadedProperty, ListsUnderWayTogetherAreAllCarriedOut, ()) {
 RC_GTEST_PROP(ThreadedProperty, ListsAreWrittenAndReadBack, ()) {
   const TempFile file;
   check_round_trip(*threaded_storage(file.fd(), system_device(), [] {}), file);
+}
+
+/// Says where requests begin, and keeps each of them until another one is there too.
+class PairingDevice final : public Device {
+ public:
+  ssize_t pread(int, void*, std::size_t, off_t) override { return -1; }
+  ssize_t pwrite(int fd, const void* data, std::size_t size, off_t offset) override {
+    std::unique_lock lock(mutex_);
+    begun_.push_back(offset);
+    came_.notify_all();
+    const auto paired = (begun_.size() + 1) / 2 * 2;
+    came_.wait_for(lock, patience, [&] { return begun_.size() >= paired; });
+    return ::pwrite(fd, data, size, offset);
+  }
+  ssize_t preadv(int, const iovec*, int, off_t) override { return -1; }
+  ssize_t pwritev(int, const iovec*, int, off_t) override { return -1; }
+
+  std::vector<off_t> begun() {
+    const std::lock_guard lock(mutex_);
+    return begun_;
+  }
+
+ private:
+  static constexpr auto patience = std::chrono::seconds(10);
+  std::mutex mutex_;
+  std::condition_variable came_;
+  std::vector<off_t> begun_;
+};
+
+TEST(Threaded, TheNextRequestIsThereWhileOneIsUnderWay) {
+  const TempFile file;
+  PairingDevice device;
+  const auto storage = threaded_storage(file.fd(), device, [] {});
+  auto memory = letters(100);
+  Job first{Operation::write, {}}, second{Operation::write, {}};
+  for (int i = 0; i < 5; ++i) {
+    first.transfers.push_back({i * 20, memory.data() + i * 10, 10});
+    second.transfers.push_back({200 + i * 20, memory.data() + 50 + i * 10, 10});
+  }
+  const auto started = std::chrono::steady_clock::now();
+  ASSERT_FALSE(storage->start(first));
+  ASSERT_FALSE(storage->start(second));
+  storage->await(first);
+  storage->await(second);
+  EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(10));
+  EXPECT_EQ(first.error, 0);
+  EXPECT_EQ(second.error, 0);
+  EXPECT_EQ(first.requests + second.requests, 10);
+  // Two that are under way at once may change places on their way, no others.
+  const auto begun = device.begun();
+  ASSERT_EQ(begun.size(), 10U);
+  for (std::size_t i = 0; i + 2 < begun.size(); ++i) EXPECT_LT(begun[i], begun[i + 2]) << i;
+}
+
+TEST(Threaded, WhatFollowsAFailureIsLeftAlone) {
+  const TempFile file;
+  const auto device = faulty_device(system_device(), parse_fault("op=write,after=3,error=ENOSPC"));
+  const auto storage = threaded_storage(file.fd(), *device, [] {});
+  auto memory = letters(100);
+  Job job{Operation::write, {}};
+  for (int i = 0; i < 10; ++i) job.transfers.push_back({i * 20, memory.data() + i * 10, 10});
+  ASSERT_FALSE(storage->start(job));
+  storage->await(job);
+  EXPECT_EQ(job.error, ENOSPC);
+  EXPECT_LE(job.requests, 5);  // the failed one, and one that was under way beside it
 }
 
 RC_GTEST_PROP(UringProperty, ListsAreWrittenAndReadBack, ()) {
