@@ -75,20 +75,6 @@ Call::Call(File& file, CallRequest request, Ahead ahead)
 }
 Call::~Call() = default;
 
-void Call::rehearse() {
-  Vote vote;
-  const auto mine = ballot(vote);
-  PlanEntry entry;
-  entry.pieces = file_.hood().topology().ranks();
-  entry.ranks.assign(static_cast<std::size_t>(entry.pieces), mine.summary());
-  entry.add(entry.ranks.front(), mine.grain());
-  signature_ = signature_of(entry);
-  const auto input = input_for(entry);
-  offered_ = candidates_for(input, situation_of(entry));
-  for (const auto& strategy : file_.strategies().rows())
-    if (strategy.alone) strategy.plan(input);
-}
-
 bool Call::poll() {
   switch (state_) {
     case State::queued:

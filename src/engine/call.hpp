@@ -54,9 +54,6 @@ class Call {
   Call(File& file, CallRequest request, Ahead ahead);
   ~Call();
 
-  /// Instead of entering the queue: as much of a first call as leaves no trace, so that the real
-  /// one finds its code and tables near.
-  void rehearse();
   /// Before it enters its file's queue: it waits there until a joiner starts it.
   void hold() { held_ = true; }
   /// Advances as far as possible without waiting; true if anything happened.

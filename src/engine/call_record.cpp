@@ -20,7 +20,6 @@ void Call::witness() {
   const auto& traffic = context_ ? context_->traffic : none;
   trace::CallRecord record;
   record.file = file_.facts().path;
-  record.call = static_cast<std::int64_t>(number_);
   record.operation = request_.name;
   record.strategy = strategy();
   record.phase = candidate_ >= 0 ? select::phase_name(phase_) : "fixed";

@@ -135,7 +135,7 @@ File::File(std::shared_ptr<Neighbourhood> hood, FileFacts facts, Settings settin
       settings_(settled(std::move(settings), hood_->topology())),
       seats_(seats_for(settings_, hood_->topology())),
       room_(hood_->take_room(seats_, capacity_for(settings_))),
-      turn_(hood_->next_turn()),
+      turn_(settings_.spread_files ? hood_->next_turn() : 0),
       parameters_(parameters_from(settings_, facts_, turn_)),
       plan_suffix_(suffix_of(parameters_)),
       mapping_(settings_.mapped_bytes) {
@@ -222,21 +222,6 @@ void File::resolve_strategies() {
 
 std::optional<int> File::fixed_row(Operation operation) const {
   return operation == Operation::read ? fixed_read_ : fixed_write_;
-}
-
-void File::rehearse() {
-  constexpr std::int64_t page = 4096;
-  for (const auto operation : {Operation::read, Operation::write}) {
-    CallRequest request;
-    request.operation = operation;
-    request.access = {{contiguous_tile(), 0}, 0, page};
-    request.may_use_host = true;
-    try {
-      Call(*this, std::move(request)).rehearse();
-    } catch (const std::exception&) {
-      // A plug-in's strategy, for one: it fails again where its caller can be told.
-    }
-  }
 }
 
 std::shared_ptr<Call> File::start(CallRequest request, bool leave) {

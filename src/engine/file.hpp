@@ -60,8 +60,6 @@ class File final : public FileAccess {
   Ground ground(Operation operation, Extent span) const;
   void note_ground(Operation operation, Extent span, int row);
 
-  /// Once the file is open: what first calls would otherwise have to wait for.
-  void rehearse();
   /// Begins a call: it runs after those before it. With `leave` the first step too is left to
   /// whoever polls next: it may be one that waits for storage.
   std::shared_ptr<Call> start(CallRequest request, bool leave = false);

@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "engine/arena.hpp"
@@ -61,6 +62,9 @@ class Neighbourhood {
   /// Collective.
   void give_back(std::unique_ptr<Room> room);
 
+  /// Whether this is the first time anybody asks.
+  bool is_new() { return std::exchange(is_new_, false); }
+
   /// Collective, in the order files are opened: numbers that tell neighbours in that order apart.
   /// They come again soon, so that files of one shape share plans.
   int next_turn() { return turn_++ % 16; }
@@ -81,6 +85,7 @@ class Neighbourhood {
   int split_ = 0;
   std::vector<std::unique_ptr<Room>> pool_;
   int turn_ = 0;
+  bool is_new_ = true;
   PlanCache plans_;
   Learned learned_;
   std::weak_ptr<Joiner> joiner_;

@@ -39,7 +39,8 @@ void Witness::opened(const trace::OpenRecord& record) {
   if (writer_) writer_->open(record);
 }
 
-void Witness::add(const trace::CallRecord& record) {
+void Witness::add(trace::CallRecord record) {
+  record.call = calls_++;
   if (stats_) totals_.add(record);
   if (writer_) writer_->call(record);
 }

@@ -18,7 +18,8 @@ class Witness {
   Witness(bool stats, const std::string& trace_folder);
   bool wanted() const { return stats_ || writer_ != nullptr; }
   void opened(const trace::OpenRecord& record);
-  void add(const trace::CallRecord& record);
+  /// The next call that ended; they are numbered here.
+  void add(trace::CallRecord record);
   /// Collective over the room if statistics are on: combines the ranks' totals; rank 0 prints the
   /// table.
   void report(Neighbourhood& hood, Room& room, const trace::StatsHeader& header,
@@ -30,6 +31,7 @@ class Witness {
   bool stats_;
   std::shared_ptr<trace::TraceWriter> writer_;
   trace::Totals totals_;
+  std::int64_t calls_ = 0;
 };
 
 }  // namespace choir

@@ -138,33 +138,34 @@ int seek(MPI_File handle, MPI_Offset offset, int whence) {
   return move_pointer(*file, from + offset);
 }
 
+int serve_blocking(OpenFile& file, const DataCall& call, MPI_Status* status, const Host& host) {
+  const auto position = position_of(file, call);
+  auto request = request_for(file, call, position);
+  request.may_use_host = true;
+  if (!file.engine->settings().record.empty()) record_call(file, request.access);
+  std::shared_ptr<Call> running;
+  if (const auto finished = file.engine->repeat(request, running)) {
+    if (finished->error != 0) return finished->error;
+    advance_pointer(file, call, position, request.access.bytes());
+    set_status(status, finished->bytes);
+    return MPI_SUCCESS;
+  }
+  bool host_moved_pointer = false;
+  if (!running) running = file.engine->start(std::move(request));
+  wait_for(file, *running, [&](MPI_Status* filled) {
+    host_moved_pointer = true;
+    return host(filled);
+  });
+  if (running->error() != 0) return running->error();
+  if (!host_moved_pointer) advance_pointer(file, call, position, running->request().access.bytes());
+  set_status(status, running->bytes());
+  return MPI_SUCCESS;
+}
+
 int blocking_collective(const DataCall& call, MPI_Status* status, const Host& host) {
   OpenFile* file = OpenFiles::instance().find(call.handle);
   if (file == nullptr || !file->served()) return host(status);
-  return c_boundary(call.handle, [&] {
-    const auto position = position_of(*file, call);
-    auto request = request_for(*file, call, position);
-    request.may_use_host = true;
-    if (!file->engine->settings().record.empty()) record_call(*file, request.access);
-    std::shared_ptr<Call> running;
-    if (const auto finished = file->engine->repeat(request, running)) {
-      if (finished->error != 0) return finished->error;
-      advance_pointer(*file, call, position, request.access.bytes());
-      set_status(status, finished->bytes);
-      return MPI_SUCCESS;
-    }
-    bool host_moved_pointer = false;
-    if (!running) running = file->engine->start(std::move(request));
-    wait_for(*file, *running, [&](MPI_Status* filled) {
-      host_moved_pointer = true;
-      return host(filled);
-    });
-    if (running->error() != 0) return running->error();
-    if (!host_moved_pointer)
-      advance_pointer(*file, call, position, running->request().access.bytes());
-    set_status(status, running->bytes());
-    return MPI_SUCCESS;
-  });
+  return c_boundary(call.handle, [&] { return serve_blocking(*file, call, status, host); });
 }
 
 /// The same for a call that may be joined with those on other files.

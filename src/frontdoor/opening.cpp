@@ -7,12 +7,11 @@
 #include <choir_version.hpp>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 
 #include "access/datatype.hpp"
-#include "engine/present.hpp"
 #include "engine/progress.hpp"
 #include "frontdoor/recording.hpp"
+#include "frontdoor/rehearsal.hpp"
 #include "frontdoor/requests.hpp"
 #include "mpi/real.hpp"
 #include "mpi/unique.hpp"
@@ -171,26 +170,6 @@ void tell_witness(OpenFile& file) {
   engine.witness().opened(record);
 }
 
-/// A choice among imaginary strategies: the first real one then finds code and tables, libm's too,
-/// where they are needed.
-void rehearse_choosing() {
-  select::Selector selector;
-  const select::Candidate candidates[] = {{"native", 1.1}, {"another", 1.0}};
-  for (int call = 0; call < 4; ++call) {
-    const auto choice = selector.next(1, candidates);
-    selector.record(1, choice.candidate, 1.0, 1);
-  }
-}
-
-/// Once in a process: what the first calls would otherwise have to wait for.
-void prepare_process() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    make_code_present();
-    rehearse_choosing();
-  });
-}
-
 /// Collective. Any failure leaves the file to the host MPI alone: it is open and works.
 void attach_engine(MPI_Comm comm, const char* name, int mode, Settings settings, MPI_File handle) {
   auto path = path_of(name);
@@ -198,14 +177,13 @@ void attach_engine(MPI_Comm comm, const char* name, int mode, Settings settings,
   if (rank_in(comm) == 0) found = look_at(path);
   check(PMPI_Bcast(&found, sizeof found, MPI_BYTE, 0, comm));
   if (found.exists == 0) return;
-  prepare_process();
   auto file = std::make_unique<OpenFile>();
   file->handle = handle;
   file->mode = mode;
   auto hood = Neighbourhood::of(comm, settings.ranks_per_node);
+  rehearse(hood, settings);
   file->engine = std::make_unique<File>(std::move(hood), facts_from(found, std::move(path), mode),
                                         std::move(settings));
-  file->engine->rehearse();
   tell_witness(*file);
   Progress::instance().add(file->engine.get());
   OpenFiles::instance().add(std::move(file));

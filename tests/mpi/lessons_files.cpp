@@ -1,5 +1,7 @@
 // lessons_files.cpp: the functions around the data: hints, settings, views, sizes, pointers.
 #include <cstring>
+#include <filesystem>
+#include <iterator>
 
 #include "lessons.hpp"
 
@@ -23,6 +25,39 @@ void hints_differ_by_rank(Checks& t) {
   MPI_Info_free(&info);
 }
 
+std::string info_value(MPI_Info info, const char* key) {
+  char value[MPI_MAX_INFO_VAL + 1] = {};
+  int flag = 0;
+  MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &flag);
+  return flag ? value : "";
+}
+
+std::ptrdiff_t open_descriptors() {
+  using Entries = std::filesystem::directory_iterator;
+  return std::distance(Entries("/proc/self/fd"), Entries());
+}
+
+/// choir rehearses its calls when a communicator is first used: nobody may notice.
+void opening_leaves_nothing(Checks& t) {
+  { const OpenFile first(t, read_write); }  // what the host MPI keeps for good
+  const auto before = open_descriptors();
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  {
+    OpenFile fh(t, read_write, comm);
+    MPI_Offset size = -1;
+    t.expect_success(MPI_File_get_size(fh, &size), "get_size");
+    t.expect(size == 0, "a file nobody has written is empty");
+    MPI_Info shown;
+    t.expect_success(MPI_File_get_info(fh, &shown), "get_info");
+    t.expect(info_value(shown, "choir_reason").empty(), "no call has been served yet");
+    MPI_Info_free(&shown);
+    expect_usable(t, fh);
+  }
+  MPI_Comm_free(&comm);
+  t.expect(open_descriptors() == before, "descriptors that were left open");
+}
+
 /// main() gave each rank another environment before MPI_Init.
 void environment_by_rank(Checks& t) {
   OpenFile fh(t, read_write);
@@ -42,13 +77,6 @@ void delete_on_close(Checks& t) {
   fh.close();
   MPI_Barrier(MPI_COMM_WORLD);
   t.expect(::access(t.path.c_str(), F_OK) != 0, "the file is gone after close");
-}
-
-std::string info_value(MPI_Info info, const char* key) {
-  char value[MPI_MAX_INFO_VAL + 1] = {};
-  int flag = 0;
-  MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &flag);
-  return flag ? value : "";
 }
 
 void info_shows_strategy(Checks& t) {
@@ -177,6 +205,7 @@ void preallocate(Checks& t) {
 constexpr NamedCheck checks[] = {
     {"hints_differ_by_rank", hints_differ_by_rank},
     {"environment_by_rank", environment_by_rank},
+    {"opening_leaves_nothing", opening_leaves_nothing},
     {"delete_on_close", delete_on_close},
     {"info_shows_strategy", info_shows_strategy},
     {"set_info_changes_strategy", set_info_changes_strategy},

@@ -22,6 +22,9 @@ active
 grep -q 'two_phase (' errors || fail "two_phase did not serve: $(cat errors)"
 grep -q "uses $mpi" errors || fail "-v says nothing: $(cat errors)"
 [ -s traces/rank-0.jsonl ] && [ -s traces/rank-1.jsonl ] || fail 'no traces'
+for rank in 0 1; do
+  grep -q '"call":0,' traces/rank-$rank.jsonl || fail "calls in the trace are not numbered from 0"
+done
 cmp native.data second.data || fail 'the bytes differ with two_phase'
 echo 'strategy = "individual"' > settings.toml
 under "$choir" run --stats --config settings.toml ./mini third.data
