@@ -9,6 +9,7 @@
 
 #include "engine/present.hpp"
 #include "frontdoor/collective.hpp"
+#include "frontdoor/requests.hpp"
 
 namespace choir {
 namespace {
@@ -44,8 +45,15 @@ class NamelessFile {
   int fd_;
 };
 
-/// The program's, without what would be seen afterwards.
+/// The program's, without what would be seen afterwards. What is wrong with its strategies is told
+/// once, when its own file is opened.
 Settings unseen(Settings settings) {
+  settings.strategy = "auto";
+  settings.read_strategy.clear();
+  settings.write_strategy.clear();
+  settings.candidates.clear();
+  settings.custom.clear();
+  settings.plugins.clear();
   settings.memory = "off";
   settings.stats = false;
   settings.trace.clear();
@@ -60,9 +68,11 @@ void make_call(OpenFile& file, Operation operation) {
   std::array<char, bytes> buffer{};
   const auto place = static_cast<MPI_Offset>(file.engine->hood().rank()) * MPI_Offset{bytes};
   const DataCall call{MPI_FILE_NULL, operation, "", place, buffer.data(), bytes, MPI_BYTE};
-  const auto host = [](MPI_Status*) { return MPI_SUCCESS; };
-  MPI_Status status;
-  serve_blocking(file, call, &status, host);
+  const auto host = [](MPI_Status* status) {
+    set_status(status, 0);
+    return MPI_SUCCESS;
+  };
+  serve_blocking(file, call, MPI_STATUS_IGNORE, host);
 }
 
 }  // namespace
@@ -70,9 +80,7 @@ void make_call(OpenFile& file, Operation operation) {
 void rehearse(const std::shared_ptr<Neighbourhood>& hood, Settings settings) {
   static std::once_flag once;
   std::call_once(once, make_code_present);
-  // A plug-in may fail on one rank alone, and its user is to be told where a call of theirs fails.
-  if (!hood->one_node() || hood->crowded() || !settings.plugins.empty()) return;
-  if (!hood->is_new()) return;
+  if (!hood->one_node() || hood->crowded() || !hood->is_new()) return;
   const NamelessFile stage;
   OpenFile file;
   file.mode = MPI_MODE_RDWR;

@@ -30,6 +30,10 @@ echo 'strategy = "individual"' > settings.toml
 under "$choir" run --stats --config settings.toml ./mini third.data
 grep -q 'individual (' errors || fail "the configuration was not used: $(cat errors)"
 
+# A wrong setting is told of once, and the program runs.
+CHOIR_STRATEGY=nonsense under "$choir" run ./mini wrong.data
+[ "$(grep -c 'no such strategy' errors)" = 1 ] || fail "a strategy that does not exist: $(cat errors)"
+
 # Everything left to the MPI library: still a table, if asked for, and no choir at all if not.
 CHOIR_STRATEGY=native under "$choir" run --stats ./mini host.data
 active
