@@ -95,7 +95,9 @@ double estimate_host(const PlanInput& in, const Situation& s) {
   const double exchanged =
       2 * (bytes * (2 * per_byte_memory + per_byte_stored(s) + leaving(in) * per_byte_network) +
            pieces * 4 * per_piece);
-  const double collective = 2 * per_handshake(in) + per_request(s) + exchanged / workers(in);
+  // Across nodes: extents, counts, lists of offsets, data, and the end.
+  const double meetings = in.topology.nodes() > 1 ? 5 : 2;
+  const double collective = meetings * per_handshake(in) + per_request(s) + exchanged / workers(in);
   const double alone =
       1.1 * (bytes * per_byte_stored(s) + pieces * per_request(s)) / at_once(in, s);
   return ranks_apart(in) ? std::min(collective, alone) : collective;

@@ -40,6 +40,14 @@ double early_budget(const Policy& p, const State& s) {
   return std::min(p.early_share * since, p.early_calls);
 }
 
+/// The same for a look at one that is expected to take `times` as long as the best.
+double look_budget(const Policy& p, const State& s, double times) {
+  const auto calls = static_cast<double>(s.calls);
+  const bool hopeful = times < p.far || s.changed_at > 0;
+  return hopeful ? std::max(early_budget(p, s), p.long_share * calls)
+                 : p.long_share * std::max(0.0, calls - p.far_after);
+}
+
 /// Calls of native, or of the best, that looks may lose.
 double slack(const Policy& p, const State& s) {
   return std::max(p.native_slack, p.native_share * static_cast<double>(s.calls));
@@ -75,8 +83,7 @@ bool affordable(const Policy& p, const State& s, int i) {
   const double best = best_cost(s, scale);
   if (!light_look_pays(p, s, i)) return false;
   const double expected = predicted(s, i, scale);
-  const auto n = static_cast<double>(s.calls);
-  const double budget = best * std::max(early_budget(p, s), p.long_share * n);
+  const double budget = best * look_budget(p, s, predicted_later(s, i, scale) / best);
   if (expected > best * (1 + p.margin) && committed(s, scale, best) + expected - best > budget)
     return false;
 

@@ -83,14 +83,19 @@ double untouched(const State& s, const CandidateState& c) {
 
 }  // namespace
 
-double predicted(const State& s, int i, double scale) {
+double predicted_later(const State& s, int i, double scale) {
   const auto& c = s.candidates[i];
   if (seen_cold_only(s, i)) return std::min(c.cost(), c.estimate_s * scale);
   if (c.measured()) return known_cost(s, i);
   if (c.known_cost > 0) return c.known_cost;
   const double usual = c.estimate_s * scale;
-  return (s.calm_cost > 0 ? std::min(usual, untouched(s, c)) : usual) +
-         (c.debut == Debut::costly ? s.first_look : 0);
+  return s.calm_cost > 0 ? std::min(usual, untouched(s, c)) : usual;
+}
+
+double predicted(const State& s, int i, double scale) {
+  const auto& c = s.candidates[i];
+  const bool first = !c.measured() && c.known_cost == 0 && c.debut == Debut::costly;
+  return predicted_later(s, i, scale) + (first ? s.first_look : 0);
 }
 
 double scatter(const State& s) {

@@ -25,7 +25,10 @@ bool seen_cold_only(const State& s, int i);
 /// What one estimated second has cost so far: turns estimates into costs. 1 before any
 /// measurement, when only the ratio of estimates matters.
 double cost_per_estimate(const State& s);
+/// What the next call of a candidate would cost.
 double predicted(const State& s, int i, double scale);
+/// The same once it has all it needs.
+double predicted_later(const State& s, int i, double scale);
 /// Relative scatter of single calls: in service, or pooled over the calls of the examination.
 double scatter(const State& s);
 double leading_cost(const State& s);

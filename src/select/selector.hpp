@@ -70,12 +70,14 @@ struct Policy {
   double meeting_s = 4e-6;       ///< what its calls cost beyond the time that is measured
   double early_share = 0.25;     ///< looks may cost this share of the calls so far ...
   double early_calls = 3;        ///< ... up to this many calls of the best ...
-  double long_share = 0.02;      ///< ... and in the long run this share of all calls
+  double long_share = 0.02;      ///< ... and in the long run this share of all calls ...
+  double far = 2;                ///< ... but one predicted to take this many times the best ...
+  double far_after = 200;        ///< ... has to wait this many calls, and they do not count
   double changed_share = 1;      ///< after a large change: share of the calls since ...
   double changed_calls = 10;     ///< ... up to this many calls of the best
   double first_look_s = 0.5e-3;  ///< what buffers, plans, a new file may cost in a first call
   double light_look_s = 40e-6;   ///< the same for candidates that need none of them
-  int native_ratio = 4;          ///< native waits too when its estimate is this many times the best
+  double native_ratio = 2;       ///< native waits too when its estimate is this many times the best
   double confirm = 0.25;         ///< a remembered result may be this much slower and still stand
   int backoff_calls = 16;        ///< calls between two examinations; doubles when they come often
   int backoff_limit = 4096;

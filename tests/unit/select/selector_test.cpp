@@ -149,8 +149,20 @@ TEST(Selector, ExpensiveLookWaitsUntilTheRunCanAffordIt) {
   machine.truth_s[4] = 0.002;  // the estimate is wrong: individual is by far the fastest
   const auto early = run(selector, machine, 100);
   EXPECT_EQ(std::count(early.chosen.begin(), early.chosen.end(), 4), 0);
-  const auto late = run(selector, machine, 2000);
-  EXPECT_GT(std::count(late.chosen.begin(), late.chosen.end(), 4), 1000);
+  const auto late = run(selector, machine, 3000);
+  EXPECT_GT(std::count(late.chosen.begin(), late.chosen.end(), 4), 1500);
+}
+
+TEST(Selector, OneThatIsFarFromTheBestWaitsTwoHundredCalls) {
+  Selector selector;
+  Machine machine;
+  machine.add("two_phase", 0.010, 0.010);
+  machine.add("disk_first", 0.011, 0.011);
+  machine.add("native", 0.025, 0.030);
+  const auto early = run(selector, machine, 200);
+  EXPECT_EQ(std::count(early.chosen.begin(), early.chosen.end(), 2), 0);
+  const auto late = run(selector, machine, 400);
+  EXPECT_GE(std::count(late.chosen.begin(), late.chosen.end(), 2), 1);
 }
 
 TEST(Selector, ShortRunsOfSmallCallsDoNotPayForNewBuffers) {
