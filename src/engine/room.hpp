@@ -62,8 +62,8 @@ class Neighbourhood {
   /// Collective.
   void give_back(std::unique_ptr<Room> room);
 
-  /// Whether this is the first time anybody asks.
-  bool is_new() { return std::exchange(is_new_, false); }
+  /// True the first time: whoever asks rehearses. Collective.
+  bool take_rehearsal() { return !std::exchange(rehearsed_, true); }
 
   /// Collective, in the order files are opened: numbers that tell neighbours in that order apart.
   /// They come again soon, so that files of one shape share plans.
@@ -85,7 +85,7 @@ class Neighbourhood {
   int split_ = 0;
   std::vector<std::unique_ptr<Room>> pool_;
   int turn_ = 0;
-  bool is_new_ = true;
+  bool rehearsed_ = false;
   PlanCache plans_;
   Learned learned_;
   std::weak_ptr<Joiner> joiner_;

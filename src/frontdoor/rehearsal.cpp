@@ -80,7 +80,7 @@ void make_call(OpenFile& file, Operation operation) {
 void rehearse(const std::shared_ptr<Neighbourhood>& hood, Settings settings) {
   static std::once_flag once;
   std::call_once(once, make_code_present);
-  if (!hood->one_node() || hood->crowded() || !hood->is_new()) return;
+  if (!hood->one_node() || hood->crowded() || !hood->take_rehearsal()) return;
   const NamelessFile stage;
   OpenFile file;
   file.mode = MPI_MODE_RDWR;

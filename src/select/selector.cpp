@@ -219,12 +219,15 @@ bool Selector::wants_time(std::uint64_t signature) const {
   return !sampled || s->calls % std::max(1, policy_.sample_every) == 0;
 }
 
-void Selector::forgo_time(std::uint64_t signature, int candidate) {
+State* Selector::ended(std::uint64_t signature, int candidate) {
   State* const s = find(signature);
-  if (!s || candidate < 0 || candidate >= static_cast<int>(s->candidates.size())) return;
-  auto& c = s->candidates[candidate];
-  if (c.outstanding > 0) --c.outstanding;
+  if (!s || candidate < 0 || candidate >= static_cast<int>(s->candidates.size())) return nullptr;
+  auto& outstanding = s->candidates[candidate].outstanding;
+  if (outstanding > 0) --outstanding;
+  return s;
 }
+
+void Selector::forgo_time(std::uint64_t signature, int candidate) { ended(signature, candidate); }
 
 void Selector::record(std::uint64_t signature, int candidate, double slowest_seconds,
                       std::int64_t bytes, bool cold) {
@@ -232,10 +235,9 @@ void Selector::record(std::uint64_t signature, int candidate, double slowest_sec
     abandon(signature, candidate);
     return;
   }
-  State* const s = find(signature);
-  if (!s || candidate < 0 || candidate >= static_cast<int>(s->candidates.size())) return;
+  State* const s = ended(signature, candidate);
+  if (s == nullptr) return;
   auto& c = s->candidates[candidate];
-  if (c.outstanding > 0) --c.outstanding;
   const double cost = slowest_seconds / static_cast<double>(std::max<std::int64_t>(1, bytes));
   const bool serving = s->phase == Phase::serving && candidate == s->winner;
   if (!serving && s->phase != Phase::confirming && candidate != s->stand_in) {
@@ -274,10 +276,9 @@ void Selector::record(std::uint64_t signature, int candidate, double slowest_sec
 }
 
 void Selector::abandon(std::uint64_t signature, int candidate) {
-  State* const s = find(signature);
-  if (!s || candidate < 0 || candidate >= static_cast<int>(s->candidates.size())) return;
+  State* const s = ended(signature, candidate);
+  if (s == nullptr) return;
   auto& c = s->candidates[candidate];
-  if (c.outstanding > 0) --c.outstanding;
   if (++c.failures >= std::max(1, policy_.calls_each) && !c.measured()) c.dropped = true;
 }
 

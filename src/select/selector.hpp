@@ -221,6 +221,8 @@ class Selector {
   using Entry = std::pair<std::uint64_t, State>;
   State& touch(std::uint64_t signature);
   State* find(std::uint64_t signature);
+  /// A call of the candidate is no longer outstanding. Its state; null if there is none any more.
+  State* ended(std::uint64_t signature, int candidate);
 
   Policy policy_;
   std::list<Entry> states_;  // most recently used first

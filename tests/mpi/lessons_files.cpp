@@ -8,20 +8,23 @@
 namespace choir::test {
 namespace {
 
+/// Everyone writes `bytes` in blocks through a file opened with `info`.
+void expect_interleaved_write(Checks& t, MPI_Info info, int block, int bytes, const char* what) {
+  OpenFile fh(t, read_write, MPI_COMM_WORLD, info);
+  set_interleaved_view(t, fh, block);
+  const Bytes mine = pattern(bytes, t.rank);
+  MPI_Status status;
+  t.expect_success(MPI_File_write_all(fh, mine.data(), bytes, MPI_BYTE, &status), "write");
+  make_visible(t, fh);
+  t.expect_file(interleaved_file(t.ranks, block, bytes), what);
+}
+
 void hints_differ_by_rank(Checks& t) {
   MPI_Info info;
   MPI_Info_create(&info);
   MPI_Info_set(info, "choir_strategy", t.rank % 2 ? "individual" : "two_phase");
   MPI_Info_set(info, "choir_cycle_buffer_bytes", t.rank % 2 ? "4096" : "65536");
-  {
-    OpenFile fh(t, read_write, MPI_COMM_WORLD, info);
-    set_interleaved_view(t, fh, 100);
-    Bytes mine = pattern(4000, t.rank);
-    MPI_Status status;
-    t.expect_success(MPI_File_write_all(fh, mine.data(), 4000, MPI_BYTE, &status), "write");
-    make_visible(t, fh);
-    t.expect_file(interleaved_file(t.ranks, 100, 4000), "ranks with different hints");
-  }
+  expect_interleaved_write(t, info, 100, 4000, "ranks with different hints");
   MPI_Info_free(&info);
 }
 
@@ -60,13 +63,7 @@ void opening_leaves_nothing(Checks& t) {
 
 /// main() gave each rank another environment before MPI_Init.
 void environment_by_rank(Checks& t) {
-  OpenFile fh(t, read_write);
-  set_interleaved_view(t, fh, 50);
-  Bytes mine = pattern(5000, t.rank);
-  MPI_Status status;
-  t.expect_success(MPI_File_write_all(fh, mine.data(), 5000, MPI_BYTE, &status), "write");
-  make_visible(t, fh);
-  t.expect_file(interleaved_file(t.ranks, 50, 5000), "ranks with different environment");
+  expect_interleaved_write(t, MPI_INFO_NULL, 50, 5000, "ranks with different environment");
 }
 
 void delete_on_close(Checks& t) {
@@ -125,15 +122,7 @@ void hints_of_users(Checks& t) {
   MPI_Info_set(info, "access_style", "write_mostly");
   MPI_Info_set(info, "choir_strategy", "no_such_strategy");
   MPI_Info_set(info, "choir_no_such_key", "1");
-  {
-    OpenFile fh(t, read_write, MPI_COMM_WORLD, info);
-    set_interleaved_view(t, fh, 70);
-    Bytes mine = pattern(7000, t.rank);
-    MPI_Status status;
-    t.expect_success(MPI_File_write_all(fh, mine.data(), 7000, MPI_BYTE, &status), "write");
-    make_visible(t, fh);
-    t.expect_file(interleaved_file(t.ranks, 70, 7000), "with users' hints");
-  }
+  expect_interleaved_write(t, info, 70, 7000, "with users' hints");
   MPI_Info_free(&info);
 }
 
