@@ -40,6 +40,7 @@ Tile::Tile(Runs runs, std::int64_t extent) : runs_(std::move(runs)), extent_(ext
   }
   if (span_.size() > extent_) ascending_ = false;
   grain_ = lowest_bit(bits);
+  contiguous_ = is_block() && runs_[0].length == extent_;
 }
 
 std::size_t Tile::run_at(std::int64_t position) const {
@@ -47,9 +48,10 @@ std::size_t Tile::run_at(std::int64_t position) const {
   return static_cast<std::size_t>(after - starts_.begin()) - 1;
 }
 
+/// Lives as long as the program, so that its pointers need no counting: most calls copy it twice.
 TilePtr contiguous_tile() {
-  static const TilePtr tile = std::make_shared<Tile>(Runs{{0, 1, 0, 1}}, 1);
-  return tile;
+  static const Tile* const tile = new Tile(Runs{{0, 1, 0, 1}}, 1);
+  return {TilePtr(), tile};
 }
 
 std::int64_t Layout::offset_of(std::int64_t position) const {
@@ -97,9 +99,9 @@ std::int64_t Access::pieces() const {
   return whole * file.tile->pieces() + (bytes() % file.tile->bytes() != 0 ? 1 : 0);
 }
 
-std::int64_t Access::grain() const {
+std::int64_t Access::grain(Extent span) const {
   if (begin >= end) return coarsest_grain;
-  auto bits = static_cast<std::uint64_t>(file.offset_of(begin) | (file.offset_of(end - 1) + 1));
+  auto bits = static_cast<std::uint64_t>(span.begin | span.end);
   // A contiguous tile has one-byte blocks, yet its pieces are as long as the access.
   if (!file.tile->is_contiguous()) bits |= file.tile->grain() | file.origin;
   return lowest_bit(bits);

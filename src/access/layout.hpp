@@ -30,7 +30,7 @@ class Tile {
   bool ascending() const { return ascending_; }
   /// One block per tile: the whole repetition is one run.
   bool is_block() const { return runs_.size() == 1 && runs_[0].count == 1; }
-  bool is_contiguous() const { return is_block() && runs_[0].length == extent_; }
+  bool is_contiguous() const { return contiguous_; }
   /// Largest power of two (at most 4096) that divides every offset, length and stride of the
   /// repetition.
   std::int64_t grain() const { return grain_; }
@@ -45,6 +45,7 @@ class Tile {
   std::int64_t extent_;
   Extent span_;
   bool ascending_ = true;
+  bool contiguous_ = false;
   std::int64_t grain_ = 4096;
   std::int64_t pieces_ = 0;
   std::uint64_t hash_ = 0;
@@ -111,7 +112,9 @@ struct Access {
   /// The stream bytes that fall into `range`, as stream positions.
   Extent clip(Extent range) const;
   std::int64_t pieces() const;
-  std::int64_t grain() const;
+  std::int64_t grain() const { return grain(span()); }
+  /// The same for who knows the span already.
+  std::int64_t grain(Extent span) const;
   /// The pattern without its place: equal for calls that differ in a shift of the file offset only.
   std::uint64_t relative_hash() const;
 };

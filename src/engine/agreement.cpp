@@ -46,14 +46,16 @@ void ring_all(Neighbourhood& hood, Room& room) {
     if (local != hood.local()) ring(room.arena->bell(local));
 }
 
-Opening::Opening(Neighbourhood& hood, Room& room, const Ballot& mine, const Vote& vote)
+Opening::Opening(Neighbourhood& hood, Room& room, const Ballot& mine, const VoteContent& vote)
     : hood_(hood),
       room_(room),
       ranks_(hood.topology().ranks()),
+      local_ranks_(hood.local_ranks()),
       number_(room.calls++),
-      parity_(static_cast<int>(number_ % 2)) {
+      parity_(static_cast<int>(number_ % 2)),
+      votes_(&room.arena->vote(parity_, 0)) {
   room.arena->ballots(parity_)[hood.rank()] = mine;
-  auto& slot = room.arena->vote(parity_, hood.local());
+  auto& slot = votes_[hood.local()];
   static_cast<VoteContent&>(slot) = vote;  // what others look at meanwhile is left alone
   slot.core = this_core();
   arrive_by_vote(slot);
@@ -61,11 +63,12 @@ Opening::Opening(Neighbourhood& hood, Room& room, const Ballot& mine, const Vote
 
 /// Of two that arrive last at the same time, at least one sees everybody here.
 void Opening::arrive_by_vote(Vote& slot) {
-  // The meetings of joint calls have a counter, which has to know of ours too.
-  if (hood_.is_leader())
-    room_.arena->board().opened.fetch_add(static_cast<std::uint64_t>(hood_.local_ranks()),
-                                          std::memory_order_acq_rel);
   slot.arrival().store(number_ + 1, std::memory_order_release);
+  // The meetings of joint calls have a counter, which has to know of ours too. Not between the vote
+  // and its number: the others look at that line, and would take it away twice.
+  if (hood_.is_leader())
+    room_.arena->board().opened.fetch_add(static_cast<std::uint64_t>(local_ranks_),
+                                          std::memory_order_acq_rel);
   full_barrier();
   if (!all_arrived()) return;
   if (hood_.one_node())
@@ -75,15 +78,14 @@ void Opening::arrive_by_vote(Vote& slot) {
 }
 
 bool Opening::all_arrived() {
-  while (arrived_ < hood_.local_ranks() &&
-         room_.arena->vote(parity_, arrived_).arrival().load(std::memory_order_acquire) ==
-             number_ + 1)
+  while (arrived_ < local_ranks_ &&
+         votes_[arrived_].arrival().load(std::memory_order_acquire) == number_ + 1)
     ++arrived_;
-  return arrived_ == hood_.local_ranks();
+  return arrived_ == local_ranks_;
 }
 
 bool Opening::waits_for_own_core() const {
-  if (arrived_ >= hood_.local_ranks()) return false;
+  if (arrived_ >= local_ranks_) return false;
   // Its vote of the meeting before: the other one may be being written.
   const auto core = room_.arena->vote(1 - parity_, arrived_).core;
   return core != 0 && core == this_core();
@@ -91,8 +93,8 @@ bool Opening::waits_for_own_core() const {
 
 Opening::Common Opening::local_common() const {
   Common common{highest, highest, highest, highest, 0};
-  for (int local = 0; local < hood_.local_ranks(); ++local) {
-    const auto& vote = room_.arena->vote(parity_, local);
+  for (int local = 0; local < local_ranks_; ++local) {
+    const auto& vote = votes_[local];
     const auto key = static_cast<std::int64_t>(vote.plan_key >> 1);
     common.low_key = std::min(common.low_key, key);
     common.low_negated_key = std::min(common.low_negated_key, -key);
@@ -114,14 +116,14 @@ void Opening::conclude(const Common& common) {
 
 /// On one node only: elsewhere a rank that runs ahead would save no message.
 void Opening::conclude_early() {
-  const auto strategy = room_.arena->vote(parity_, 0).ran_ahead;
+  const auto strategy = votes_[0].ran_ahead, writer = votes_[0].writer;
   all_ran_ahead_ = known_ && error_ == 0 && strategy != 0;
-  for (int local = 1; local < hood_.local_ranks(); ++local)
-    if (room_.arena->vote(parity_, local).ran_ahead != strategy) all_ran_ahead_ = false;
+  for (int local = 1; local < local_ranks_; ++local)
+    if (votes_[local].ran_ahead != strategy || votes_[local].writer != writer)
+      all_ran_ahead_ = false;
   if (!all_ran_ahead_) return;
-  early_verdict_ = room_.arena->vote(parity_, 0).early();
-  for (int local = 1; local < hood_.local_ranks(); ++local)
-    early_verdict_.add(room_.arena->vote(parity_, local).early());
+  early_verdict_ = votes_[0].early();
+  for (int local = 1; local < local_ranks_; ++local) early_verdict_.add(votes_[local].early());
 }
 
 void Opening::start_reduction() {
@@ -135,18 +137,20 @@ void Opening::start_reduction() {
 void Opening::start_exchange() {
   const auto& topology = hood_.topology();
   constexpr int size = sizeof(Ballot);
+  gathering_ = std::make_unique<Gathering>();
+  auto& g = *gathering_;
   int place = 0;
   for (int node = 0; node < topology.nodes(); ++node) {
-    counts_.push_back(static_cast<int>(topology.ranks_of(node).size()) * size);
-    places_.push_back(place);
-    place += counts_.back();
+    g.counts.push_back(static_cast<int>(topology.ranks_of(node).size()) * size);
+    g.places.push_back(place);
+    place += g.counts.back();
   }
-  for (const int rank : hood_.node_ranks()) sent_.push_back(room_.arena->ballots(parity_)[rank]);
-  received_.resize(static_cast<std::size_t>(ranks_));
-  check(PMPI_Iallgatherv(sent_.data(), static_cast<int>(sent_.size()) * size, MPI_BYTE,
-                         received_.data(), counts_.data(), places_.data(), MPI_BYTE,
+  for (const int rank : hood_.node_ranks()) g.sent.push_back(room_.arena->ballots(parity_)[rank]);
+  g.received.resize(static_cast<std::size_t>(ranks_));
+  check(PMPI_Iallgatherv(g.sent.data(), static_cast<int>(g.sent.size()) * size, MPI_BYTE,
+                         g.received.data(), g.counts.data(), g.places.data(), MPI_BYTE,
                          room_.leaders.get(), &request_));
-  bytes_between_nodes_ += static_cast<std::int64_t>(sent_.size() * sizeof(Ballot));
+  bytes_between_nodes_ += static_cast<std::int64_t>(g.sent.size() * sizeof(Ballot));
   phase_ = Phase::exchanging;
 }
 
@@ -154,7 +158,8 @@ void Opening::finish_exchange() {
   auto* ballots = room_.arena->ballots(parity_);
   std::size_t next = 0;
   for (int node = 0; node < hood_.topology().nodes(); ++node)
-    for (const int rank : hood_.topology().ranks_of(node)) ballots[rank] = received_[next++];
+    for (const int rank : hood_.topology().ranks_of(node))
+      ballots[rank] = gathering_->received[next++];
 }
 
 /// The leader tells its node what the nodes agreed on.

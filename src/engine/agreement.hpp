@@ -6,6 +6,7 @@
 // pattern not seen before, one gathering of 64 bytes per rank). Both are polled and never block.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -15,7 +16,7 @@ namespace choir {
 
 class Opening {
  public:
-  Opening(Neighbourhood& hood, Room& room, const Ballot& mine, const Vote& vote);
+  Opening(Neighbourhood& hood, Room& room, const Ballot& mine, const VoteContent& vote);
   /// Advances; true once the ballots of all ranks are known.
   bool poll();
   bool done() const { return phase_ == Phase::done; }
@@ -25,16 +26,18 @@ class Opening {
   std::span<const Ballot> ballots() const {
     return {room_.arena->ballots(parity_), static_cast<std::size_t>(ranks_)};
   }
+  /// What this rank asks.
+  const Ballot& mine() const { return ballots()[static_cast<std::size_t>(hood_.rank())]; }
   /// Every rank named the same cached plan with the same shift.
   bool known() const { return known_; }
   /// The error class of the first rank that brought one; 0: none.
   int error() const { return error_; }
   std::int64_t shift() const { return shift_; }
-  /// Whether the next one waited for was last seen on the core this rank is on: it cannot come while
-  /// this rank only looks.
+  /// Whether the next one waited for was last seen on the core this rank is on: it cannot come
+  /// while this rank only looks.
   bool waits_for_own_core() const;
-  /// Every rank has moved its bytes already, by the same strategy and for the plan all of them
-  /// know.
+  /// Every rank has moved its bytes already, or left them to the same writer, by the same strategy
+  /// and for the plan all of them know.
   bool all_ran_ahead() const { return all_ran_ahead_; }
   /// How that went: worst error, lowest end of file, longest time.
   const Outcome& early_verdict() const { return early_verdict_; }
@@ -47,6 +50,12 @@ class Opening {
     std::int64_t low_key, low_negated_key, low_shift, low_negated_shift, negated_error;
   };
   enum class Phase { gathering, reducing, exchanging, waiting, done };
+
+  /// What the nodes' leaders tell each other of a pattern that is not known.
+  struct Gathering {
+    std::vector<Ballot> sent, received;
+    std::vector<int> counts, places;
+  };
 
   void arrive_by_vote(Vote& slot);
   bool all_arrived();
@@ -61,8 +70,10 @@ class Opening {
   Neighbourhood& hood_;
   Room& room_;
   int ranks_;
+  int local_ranks_;
   std::uint64_t number_;
   int parity_;
+  Vote* votes_;      ///< of the node's ranks, for this meeting
   int arrived_ = 0;  ///< ranks of the node that are here, as far as was looked
   Phase phase_ = Phase::gathering;
   bool known_ = false;
@@ -73,8 +84,7 @@ class Opening {
   std::int64_t bytes_between_nodes_ = 0;
   Common common_{};
   MPI_Request request_ = MPI_REQUEST_NULL;
-  std::vector<Ballot> sent_, received_;
-  std::vector<int> counts_, places_;
+  std::unique_ptr<Gathering> gathering_;
 };
 
 class Closing {

@@ -12,6 +12,7 @@
 #include "engine/mapped.hpp"
 #include "engine/seats.hpp"
 #include "engine/slots.hpp"
+#include "plan/partition.hpp"
 #include "select/signature.hpp"
 
 namespace choir {
@@ -68,6 +69,7 @@ Call::Call(File& file, CallRequest request, Ahead ahead)
       guess_(std::move(ahead.track.entry)),
       plan_(std::move(ahead.track.plan)),
       ran_ahead_(true),
+      gathering_(ahead.track.gathering),
       row_(ahead.track.row),
       started_ns_(now_ns()) {
   opening_.emplace(std::move(ahead.opening));
@@ -88,6 +90,8 @@ bool Call::poll() {
       return joint_->poll(*this);
     case State::opening:
       return opening_->poll() && finish_opening();
+    case State::gathered:
+      return finish_gathered();
     case State::executing:
       return execute();
     case State::closing:
@@ -162,6 +166,7 @@ void Call::learn_pattern(const Opened& opened) {
                .add(select::relative_offset(one.low, one.high, one.bytes, pieces))
                .value();
   }
+  pattern_->adjacent = adjacent_blocks(pattern_->ranks);
   pattern_->signature = select::combined_signature(sum, static_cast<int>(ballots.size()));
   if (file_.settings().plan_cache_bytes > 0) cache.insert(pattern_);
 }
@@ -187,8 +192,28 @@ std::shared_ptr<const Plan> Call::plan_for(int row) {
   return std::make_shared<const Plan>(std::move(moved));
 }
 
+/// Everyone has left its bytes: the writer's word ends the call.
+bool Call::finish_gathered() {
+  auto& hood = file_.hood();
+  auto& room = file_.room();
+  if (hood.local() == gathering_.writer) {
+    const auto verdict = write_left(gathering_, hood, room, file_, number_,
+                                    guess_->span_at(opening_->shift()), opening_->early_verdict());
+    if (context_) {
+      ++context_->traffic.requests;
+      ++context_->traffic.cycles;
+      context_->traffic.storage_ns += now_ns() - opened_ns_;
+    }
+    finish_ahead(verdict);
+    return true;
+  }
+  const auto told = told_by_writer(*room.arena, number_);
+  if (told) finish_ahead(*told);
+  return told.has_value();
+}
+
 /// Everyone ran ahead: what is left is to take note.
-void Call::finish_ahead() {
+void Call::finish_ahead(const Outcome& verdict) {
   pattern_ = guess_;
   plan_was_known_ = true;
   ++file_.hood().plans().hits;
@@ -203,20 +228,29 @@ void Call::finish_ahead() {
                                  : selector.next(signature_, offered_));
   }
   planned_ns_ = opened_ns_;
-  leave_track();
-  take_verdict(opening_->early_verdict());
+  take_verdict(verdict);
 }
 
-/// The next call of this kind may take the short way.
+/// The next call of this kind may take the short way, if ranks need each other for nothing.
 void Call::leave_track() {
+  if (!request_.may_use_host || !file_.hood().one_node() || file_.settings().plan_cache_bytes == 0)
+    return;
+  const auto gathering = gathering_of(*plan_, *pattern_, request_.operation, file_.hood(),
+                                      file_.room().arena->shape());
+  if (!gathering && !plan_->independent()) return;
   file_.set_track(request_.operation, {pattern_, plan_, request_.access.file.tile, row_, candidate_,
-                                       signature_, ground_.is_new});
+                                       signature_, ground_.is_new, opening_->mine(), gathering});
 }
 
 bool Call::finish_opening() {
   opened_ns_ = now_ns();
   if (opening_->all_ran_ahead()) {
-    finish_ahead();
+    if (!gathering_) {
+      finish_ahead(opening_->early_verdict());
+      return true;
+    }
+    state_ = State::gathered;
+    finish_gathered();
     return true;
   }
   if (ran_ahead_) {  // in vain
@@ -224,6 +258,7 @@ bool Call::finish_opening() {
     ++guess_->vain_runs_ahead;
     tasks_.clear();
     context_.reset();
+    gathering_ = {};
     row_ = -1;
   }
   if (opening_->error() != 0) {  // every rank knows it already: nothing to close
@@ -364,6 +399,7 @@ bool Call::take_verdict(const Outcome& verdict) {
       file_.selector().record(signature_, candidate_,
                               static_cast<double>(verdict.elapsed_ns) * 1e-9, bytes, cold_);
   }
+  if (verdict.error == 0 && opening_) leave_track();
   finish(verdict.error);
   return true;
 }

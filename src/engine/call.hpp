@@ -73,7 +73,7 @@ class Call {
 
  private:
   friend class JointCall;
-  enum class State { queued, joined, opening, executing, host, closing, done };
+  enum class State { queued, joined, opening, gathered, executing, host, closing, done };
 
   bool begin();
   bool finish_opening();
@@ -94,8 +94,10 @@ class Call {
                                                 const Situation& situation) const;
   /// Whether this rank may move its bytes before it knows what the others ask.
   bool may_run_ahead() const;
+  Gathering gathering_with(const Plan& plan) const;
   void run_ahead(Vote& vote);
-  void finish_ahead();
+  bool finish_gathered();
+  void finish_ahead(const Outcome& verdict);
   void learn_pattern(const Opened& opened);
   /// Everyone's request, where it is.
   Summaries ranks() const { return {pattern_->ranks, shift_}; }
@@ -105,7 +107,7 @@ class Call {
   PlanInput input_for(const PlanEntry& pattern) const;
   PlanInput plan_input();
   int choose(const PlanInput& in, const Situation& situation);
-  void inherit_memory();
+  const select::Remembered* inheritance(std::uint64_t signature) const;
   int take_choice(const select::Choice& choice);
   std::shared_ptr<const Plan> plan_for(int row);
   /// Where the call runs: its own file's room, or that of the joint call it belongs to.
@@ -137,7 +139,8 @@ class Call {
   std::optional<Context> context_;
   Tasks tasks_;
   bool plan_was_known_ = false;
-  bool ran_ahead_ = false;  ///< this rank has moved its bytes before the opening
+  bool ran_ahead_ = false;  ///< this rank has moved its bytes before the opening ...
+  Gathering gathering_;     ///< ... or has left them to another
 
   // What was chosen and how long it took, for the selector and the trace.
   int row_ = -1;                ///< of the file's strategy table

@@ -65,6 +65,7 @@ int Call::expected_candidate() {
   if (std::any_of(guess_->ranks.begin(), guess_->ranks.end(),
                   [](const RankSummary& rank) { return rank.empty(); }))
     return -1;
+  if (inheritance(signature) != nullptr) return -1;  // to be taken when all ranks know the pattern
   offered_ = candidates_for(input_for(*guess_), situation_of(*guess_));
   return file_.selector().peek(signature, offered_);
 }
@@ -78,7 +79,12 @@ std::shared_ptr<const Plan> Call::plan_ahead(int row) const {
     kept = std::make_shared<const Plan>(strategy.plan(input_for(*guess_)));
     guess_->keep(strategy.name, file_.plan_suffix(), kept);
   }
-  return kept && kept->independent() ? kept : nullptr;
+  const bool ahead = kept && (kept->independent() || gathering_with(*kept));
+  return ahead ? kept : nullptr;
+}
+
+Gathering Call::gathering_with(const Plan& plan) const {
+  return gathering_of(plan, *guess_, request_.operation, file_.hood(), file_.room().arena->shape());
 }
 
 bool Call::may_run_ahead() const {
@@ -97,12 +103,21 @@ void Call::run_ahead(Vote& vote) {
   plan_ = plan_ahead(*row);
   if (!plan_) return;
   row_ = *row;
+  gathering_ = gathering_with(*plan_);
   make_context(file_.hood(), file_.room(), 0, {guess_->ranks}, guess_->grain);
-  add_tasks();
-  for (auto& task : tasks_)
-    while (!task->done()) task->poll();
+  if (gathering_) {
+    leave_bytes(gathering_, *file_.room().arena, guess_->span.begin + vote.shift, request_.access,
+                request_.memory);
+    context_->traffic.bytes_in_node += request_.access.bytes();
+    context_->traffic.exchange_ns += now_ns() - started_ns_;
+  } else {
+    add_tasks();
+    for (auto& task : tasks_)
+      while (!task->done()) task->poll();
+  }
   executed_ns_ = now_ns();
   vote.ran_ahead = static_cast<std::uint16_t>(row_ + 1);
+  vote.writer = static_cast<std::uint16_t>(gathering_.writer + 1);
   vote.set_early(outcome(started_ns_));
   ran_ahead_ = true;
 }
@@ -120,7 +135,8 @@ int Call::choose(const PlanInput& in, const Situation& situation) {
   if (file_.selector().settled(signature_, ground_.warm()) >= 0)
     return take_choice(file_.selector().serve(signature_));
   if (offered_.empty() || pattern_ != guess_) offered_ = candidates_for(in, situation);
-  if (ground_.is_new) inherit_memory();
+  if (const auto* const remembered = inheritance(signature_))
+    file_.selector().seed(signature_, *remembered);
   const auto choice = file_.selector().next(signature_, offered_);
   if (choice.candidate < 0) return *file_.strategies().find("two_phase");
   file_.note_signature(signature_);
@@ -145,14 +161,15 @@ std::vector<select::Candidate> Call::candidates_for(const PlanInput& in,
 }
 
 /// New ground of which no earlier run told: what served the same pattern elsewhere serves here,
-/// unless it lives by what earlier calls prepared.
-void Call::inherit_memory() {
-  auto& selector = file_.selector();
-  const auto* const elsewhere = selector.state(signature_ - new_ground_bit);
-  if (selector.state(signature_) != nullptr || elsewhere == nullptr) return;
+/// unless it lives by what earlier calls prepared. Null: there is no such thing.
+const select::Remembered* Call::inheritance(std::uint64_t signature) const {
+  const auto& selector = file_.selector();
+  if (!ground_.is_new || selector.state(signature) != nullptr) return nullptr;
+  const auto* const elsewhere = selector.state(signature - new_ground_bit);
+  if (elsewhere == nullptr) return nullptr;
   const auto row = file_.strategies().find(elsewhere->remembered.name);
-  if (row && !file_.strategies().rows()[static_cast<std::size_t>(*row)].warms_up)
-    selector.seed(signature_, elsewhere->remembered);
+  if (!row || file_.strategies().rows()[static_cast<std::size_t>(*row)].warms_up) return nullptr;
+  return &elsewhere->remembered;
 }
 
 /// Takes note of the selector's word; the row it means.

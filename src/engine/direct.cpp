@@ -11,6 +11,10 @@ namespace {
 constexpr std::int64_t most_pieces_at_once = 4096;
 constexpr std::int64_t most_bytes_at_once = std::int64_t{16} << 20;
 
+/// Writers of a local file queue for these sizes: a single small write is over before waiting
+/// helps; of a large one copying is the most, and others would wait for long.
+constexpr std::int64_t least_queued = std::int64_t{16} << 10, most_queued = std::int64_t{1} << 20;
+
 /// Rank r may enter storage once rank r - k has left: a token passed along k chains, no barrier.
 class Turn {
  public:
@@ -119,13 +123,10 @@ class Direct final : public Task {
     return true;
   }
 
-  /// A single small write is over before waiting helps; of a large one copying is the most, and
-  /// others would wait for long.
   Gate* gate() {
-    constexpr std::int64_t least_bytes = std::int64_t{16} << 10, most_bytes = std::int64_t{1} << 20;
     const auto bytes = c_.access.bytes();
-    const bool queues = c_.operation == Operation::write && bytes >= least_bytes &&
-                        bytes <= most_bytes && c_.file.is_local() && c_.hood.local_ranks() > 1 &&
+    const bool queues = c_.operation == Operation::write && bytes >= least_queued &&
+                        bytes <= most_queued && c_.file.is_local() && c_.hood.local_ranks() > 1 &&
                         !c_.hood.crowded();
     return queues ? &c_.arena().gate() : nullptr;
   }
@@ -188,6 +189,16 @@ void add_direct(Context& context, Tasks& tasks) {
 void run_direct(Context& context) {
   Direct task(context);
   while (!task.done()) task.poll();
+}
+
+std::optional<Transfer> single_transfer(Operation operation, const Access& access,
+                                        const Memory& memory) {
+  const auto bytes = access.bytes();
+  if (bytes == 0 || !access.file.tile->is_contiguous() || !memory.layout.tile->is_contiguous() ||
+      bytes > most_bytes_at_once || (operation == Operation::write && bytes >= least_queued))
+    return std::nullopt;
+  return Transfer{access.file.offset_of(access.begin),
+                  reinterpret_cast<char*>(memory.layout.offset_of(0)), bytes};
 }
 
 }  // namespace choir

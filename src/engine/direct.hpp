@@ -1,6 +1,8 @@
 // direct.hpp: every rank moves its own bytes: straight between the program's buffer and the file.
 #pragma once
 
+#include <optional>
+
 #include "engine/task.hpp"
 
 namespace choir {
@@ -10,5 +12,10 @@ namespace choir {
 void add_direct(Context& context, Tasks& tasks);
 /// The whole of it at once; for plans with `concurrent` 0.
 void run_direct(Context& context);
+
+/// What a rank has to move if that is one block of the file and of memory and it need not queue:
+/// then Storage::move() does the same. Nothing: it is not.
+std::optional<Transfer> single_transfer(Operation operation, const Access& access,
+                                        const Memory& memory);
 
 }  // namespace choir

@@ -106,9 +106,14 @@ class File final : public FileAccess {
   Bell& own_bell();
   void resolve_strategies();
   void start_selector();
-  bool may_repeat(const CallRequest& request, const Track& track) const;
-  Vote run_ahead(const CallRequest& request, const Track& track);
-  Finished finish_repeated(const CallRequest& request, const Track& track, const Opening& opening);
+  bool may_repeat(const CallRequest& request, const Track& track, Extent span) const;
+  Moved move_ahead(const CallRequest& request, const Track& track, std::int64_t shift);
+  VoteContent run_ahead(const CallRequest& request, const Track& track, std::int64_t shift,
+                        bool timed);
+  Outcome verdict_of(const Track& track, const Opening& opening);
+  Outcome await_writer(std::uint64_t number);
+  Finished finish_repeated(const CallRequest& request, const Track& track, const Outcome& verdict,
+                           std::int64_t shift, bool timed);
   bool wants_joining();
   void enlist();
 

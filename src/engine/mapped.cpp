@@ -35,16 +35,19 @@ Stores stores_for(const Context& c) {
   return c.access.bytes() >= least ? Stores::streaming : Stores::cached;
 }
 
-/// The mapping this thread is copying through, and where to go on if it faults.
-thread_local sigjmp_buf on_fault;
-thread_local const char* volatile guarded_begin = nullptr;
-thread_local const char* volatile guarded_end = nullptr;
+/// The mapping a thread is copying through, and where to go on if it faults.
+struct Guard {
+  sigjmp_buf on_fault;
+  const char* volatile begin = nullptr;
+  const char* volatile end = nullptr;
+};
+thread_local Guard guard;
 struct sigaction previous_action;
 
 void handle_bus_error(int signal, siginfo_t* info, void* context) {
   const auto* address = static_cast<const char*>(info->si_addr);
-  if (guarded_begin != nullptr && address >= guarded_begin && address < guarded_end)
-    siglongjmp(on_fault, 1);
+  if (guard.begin != nullptr && address >= guard.begin && address < guard.end)
+    siglongjmp(guard.on_fault, 1);
   // Not ours: as if we had never been here.
   if ((previous_action.sa_flags & SA_SIGINFO) != 0 && previous_action.sa_sigaction != nullptr) {
     previous_action.sa_sigaction(signal, info, context);
@@ -69,15 +72,16 @@ void install_handler() {
 
 /// Copies under guard; false if the mapping faulted.
 bool copy_guarded(const Context& c, Extent part, const FileMapping::View& view) {
-  guarded_begin = view.base + view.range.begin;
-  guarded_end = view.base + view.range.end;
+  Guard& mine = guard;  // asked for once: a preloaded library has to search for it
+  mine.begin = view.base + view.range.begin;
+  mine.end = view.base + view.range.end;
   // The handler leaves the signal unblocked, so there is no mask to save.
-  const bool fine = sigsetjmp(on_fault, 0) == 0;
+  const bool fine = sigsetjmp(mine.on_fault, 0) == 0;
   if (fine)
     copy_window(c.operation == Operation::write ? Direction::to_window : Direction::from_window,
                 c.access, part.begin, part.end, c.memory, view.base, stores_for(c));
-  guarded_begin = nullptr;
-  guarded_end = nullptr;
+  mine.begin = nullptr;
+  mine.end = nullptr;
   return fine;
 }
 

@@ -36,6 +36,7 @@ struct PlanEntry {
   Extent span_at(std::int64_t shift) const {
     return span.empty() ? span : Extent{span.begin + shift, span.end + shift};
   }
+  bool adjacent = false;  ///< ranks ask for one block each, in their order, that fill the span
   std::int64_t pieces = 0;
   std::uint64_t signature = 0;  ///< sum of all ranks' hashes
   std::int64_t grain = 1;

@@ -18,6 +18,8 @@ constexpr int looks_for_others = 2000;
 /// The first without a pause, which would be a good part of the time a meeting takes.
 constexpr int looks_in_haste = 200;
 constexpr int looks_between_doubts = 32;
+/// Nobody forgets to ring, but if somebody did it shall not be noticed.
+constexpr double longest_nap = 0.01;
 
 /// The kernel may put two ranks on one core, and they then stay there for hundreds of calls. Only
 /// then others are let run in between: on a busy machine that costs a time slice.
@@ -35,17 +37,21 @@ bool met(Opening& opening, bool crowded) {
   return false;
 }
 
+/// What of a ballot depends on the place.
+void place(Ballot& ballot, const Access& access, Extent span) {
+  ballot.low = span.begin;
+  ballot.high = span.end;
+  ballot.grain_exponent =
+      static_cast<std::uint8_t>(std::countr_zero(static_cast<std::uint64_t>(access.grain(span))));
+}
+
 }  // namespace
 
 Ballot ballot_of(const Access& access, const Shape& shape) {
   Ballot mine;
-  const auto span = access.span();
-  mine.low = span.begin;
-  mine.high = span.end;
+  place(mine, access, access.span());
   mine.bytes = access.bytes();
   mine.pieces = static_cast<std::uint64_t>(access.pieces()) & 0xffff'ffff'ffff;
-  mine.grain_exponent =
-      static_cast<std::uint8_t>(std::countr_zero(static_cast<std::uint64_t>(access.grain())));
   mine.hash = mine.bytes > 0 ? access.relative_hash() : 0;
   mine.shape_kind = static_cast<std::uint8_t>(shape.kind);
   mine.shape_words = shape.words;
@@ -61,23 +67,32 @@ std::int64_t bytes_moved(const CallRequest& request, const Outcome& verdict) {
 }
 
 /// The same answer as an ordinary call's that runs ahead, for a pattern that did before.
-bool File::may_repeat(const CallRequest& request, const Track& track) const {
+bool File::may_repeat(const CallRequest& request, const Track& track, Extent span) const {
   if (request.error != 0 || witness_->wanted() || !track.fits(request.access) ||
       request.access.bytes() > most_bytes_ahead)
     return false;
   if (track.candidate < 0) return true;
   // A rank that asks for nothing does not know where the others go; it does as they did.
   if (request.access.bytes() == 0) return selector_.settled(track.signature) == track.candidate;
-  const auto here = ground(request.operation,
-                           track.entry->span_at(request.access.span().begin - track.entry->low));
+  const auto here = ground(request.operation, track.entry->span_at(span.begin - track.entry->low));
   return here.is_new == track.new_ground &&
          selector_.settled(track.signature, here.warm()) == track.candidate;
 }
 
-/// Moves this rank's bytes; what it then has to say to the others.
-Vote File::run_ahead(const CallRequest& request, const Track& track) {
-  const bool timed = track.candidate >= 0 && selector_.wants_time(track.signature);
-  const auto started = timed ? now_ns() : 0;
+/// Moves this rank's bytes by the track's plan, or leaves them to its writer.
+Moved File::move_ahead(const CallRequest& request, const Track& track, std::int64_t shift) {
+  if (track.gathering) {
+    leave_bytes(track.gathering, *room_->arena, track.entry->span.begin + shift, request.access,
+                request.memory);
+    return {};
+  }
+  const bool direct = track.plan->exchange == Exchange::none;
+  if (direct)
+    if (const auto one = single_transfer(request.operation, request.access, request.memory)) {
+      int error = 0;
+      Storage* const there = storage(error);
+      return there != nullptr ? there->move(request.operation, *one) : Moved{error};
+    }
   Context context{*hood_,
                   *room_,
                   *this,
@@ -95,32 +110,58 @@ Vote File::run_ahead(const CallRequest& request, const Track& track) {
                   {},
                   false,
                   0};
-  if (track.plan->exchange == Exchange::mapped)
-    run_mapped(context);
-  else
-    run_direct(context);
-  Vote vote;
+  direct ? run_direct(context) : run_mapped(context);
+  return {context.error, context.end_of_file};
+}
+
+/// Moves this rank's bytes; what it then has to say to the others.
+VoteContent File::run_ahead(const CallRequest& request, const Track& track, std::int64_t shift,
+                            bool timed) {
+  const auto started = timed ? now_ns() : 0;
+  const auto moved = move_ahead(request, track, shift);
+  VoteContent vote;
+  vote.writer = static_cast<std::uint16_t>(track.gathering.writer + 1);
   vote.plan_key = track.entry->key;
+  vote.shift = shift;
   vote.asks = request.access.bytes() > 0;
   vote.ran_ahead = static_cast<std::uint16_t>(track.row + 1);
-  vote.early_error = error_class_of(context.error);
-  vote.early_end_of_file = context.end_of_file;
+  vote.early_error = moved.error == 0 ? 0 : error_class_of(moved.error);
+  vote.early_end_of_file = moved.end_of_file;
   vote.early_elapsed_ns = timed ? now_ns() - started : 0;
   return vote;
 }
 
-/// Every rank has done the same: only the books are left.
+/// How the call went, in which every rank has done the same.
+Outcome File::verdict_of(const Track& track, const Opening& opening) {
+  if (!track.gathering) return opening.early_verdict();
+  if (hood_->local() == track.gathering.writer)
+    return write_left(track.gathering, *hood_, *room_, *this, opening.number(),
+                      track.entry->span_at(opening.shift()), opening.early_verdict());
+  return await_writer(opening.number());
+}
+
+Outcome File::await_writer(std::uint64_t number) {
+  for (int looks = 0; looks < (hood_->crowded() ? 1 : looks_for_others); ++looks) {
+    if (const auto told = told_by_writer(*room_->arena, number)) return *told;
+    __builtin_ia32_pause();
+  }
+  while (true) {
+    Nap nap(own_bell());
+    if (const auto told = told_by_writer(*room_->arena, number)) return *told;
+    nap.sleep(longest_nap);
+  }
+}
+
+/// Only the books are left.
 Finished File::finish_repeated(const CallRequest& request, const Track& track,
-                               const Opening& opening) {
-  const auto& verdict = opening.early_verdict();
+                               const Outcome& verdict, std::int64_t shift, bool timed) {
   ++hood_->plans().hits;
   const auto& strategy = table_.rows()[static_cast<std::size_t>(track.row)].name;
   if (track.candidate >= 0) {
-    const auto span = track.entry->span_at(opening.shift());
+    const auto span = track.entry->span_at(shift);
     const bool cold = table_.rows()[static_cast<std::size_t>(track.row)].warms_up &&
                       !ground(request.operation, span).warm();
     note_ground(request.operation, span, track.row);
-    const bool timed = selector_.wants_time(track.signature);
     const auto choice = selector_.serve(track.signature);
     if (timed || noted_ != &track) note_choice(strategy, choice.reason);
     noted_ = &track;
@@ -145,15 +186,16 @@ std::optional<Finished> File::repeat(CallRequest& request, std::shared_ptr<Call>
   {
     const std::lock_guard lock(mutex_);
     const auto& track = tracks_[request.operation == Operation::write ? 1 : 0];
-    if (!may_repeat(request, track)) return std::nullopt;
-    auto vote = run_ahead(request, track);
-    const auto rank = static_cast<std::size_t>(hood_->rank());
-    const auto mine = ballot_of(request.access, track.entry->ranks[rank].shape);
-    vote.shift = mine.low - track.entry->low;
+    const auto span = request.access.span();
+    if (!may_repeat(request, track, span)) return std::nullopt;
+    const bool timed = track.candidate >= 0 && selector_.wants_time(track.signature);
+    const auto vote = run_ahead(request, track, span.begin - track.entry->low, timed);
+    auto mine = track.ballot;
+    place(mine, request.access, span);
     const auto number = room_->calls;
     Opening opening(*hood_, *room_, mine, vote);
     if (met(opening, hood_->crowded()) && opening.all_ran_ahead())
-      return finish_repeated(request, track, opening);
+      return finish_repeated(request, track, verdict_of(track, opening), opening.shift(), timed);
     begun =
         std::make_shared<Call>(*this, std::move(request), Ahead{track, std::move(opening), number});
   }

@@ -1,15 +1,16 @@
 // repeat.hpp: the short way through a blocking call that asks again what an earlier one asked.
 //
 // A call all of whose ranks ran ahead (call.hpp) leaves a track: its pattern, its plan and its
-// strategy, which needs no other rank. A later blocking call that fits the track moves its bytes,
-// meets the others once and is over, without a Call being made. Where another rank asks otherwise
-// or is late, an ordinary call takes over the meeting as it stands.
+// strategy, which needs no other rank or gathers what all leave (gathering.hpp). A later blocking
+// call that fits the track moves its bytes, meets the others once and is over, without a Call being
+// made. Where another rank asks otherwise or is late, an ordinary call takes over the meeting as it
+// stands.
 #pragma once
 
 #include <memory>
 
 #include "engine/agreement.hpp"
-#include "engine/plan_cache.hpp"
+#include "engine/gathering.hpp"
 
 namespace choir {
 
@@ -29,6 +30,8 @@ struct Track {
   int candidate = -1;  ///< the selector's number of the row; -1: the strategy is fixed
   std::uint64_t signature = 0;
   bool new_ground = false;  ///< the signature is that of ground nothing was written to
+  Ballot ballot;            ///< this rank's, where it was then
+  Gathering gathering;      ///< if ranks do not move their bytes but leave them to a writer
 
   /// Whether `access` is the track's pattern, wherever it lies.
   bool fits(const Access& access) const {

@@ -81,6 +81,7 @@ Neighbourhood::Neighbourhood(MPI_Comm user, int ranks_per_node)
       local_of_[static_cast<std::size_t>(rank)] = next++;
   }
   local_ = local_of(rank_);
+  local_ranks_ = static_cast<int>(node_ranks().size());
   node_comm_ = split(comm_.get(), node(), rank_);
   leaders_ = split(comm_.get(), local_ == 0 ? 0 : MPI_UNDEFINED, rank_);
 }

@@ -48,7 +48,7 @@ class Neighbourhood {
   int node() const { return topology_.node_of(rank_); }
   int local() const { return local_; }
   const std::vector<int>& node_ranks() const { return topology_.ranks_of(node()); }
-  int local_ranks() const { return static_cast<int>(node_ranks().size()); }
+  int local_ranks() const { return local_ranks_; }
   bool one_node() const { return topology_.nodes() == 1; }
   bool is_leader() const { return local_ == 0; }
   /// Position of a rank among the ranks of its node.
@@ -82,6 +82,7 @@ class Neighbourhood {
   std::vector<int> local_of_;
   int rank_ = 0;
   int local_ = 0;
+  int local_ranks_ = 1;
   int split_ = 0;
   std::vector<std::unique_ptr<Room>> pool_;
   int turn_ = 0;

@@ -39,13 +39,13 @@ CallRequest request_for(const OpenFile& file, const DataCall& call, MPI_Offset p
   request.error = check_arguments(file, call);
   if (request.error != 0) return request;
   try {
-    const auto tile = tile_of(call.type);
+    auto tile = tile_of(call.type);
     const auto bytes = tile->bytes() * call.count;
     if (bytes % file.view.etype_bytes != 0) {
       request.error = MPI_ERR_IO;
       return request;
     }
-    if (bytes > 0) request.memory.layout = {tile, reinterpret_cast<std::int64_t>(call.buffer)};
+    if (bytes > 0) request.memory.layout = {std::move(tile), reinterpret_cast<std::int64_t>(call.buffer)};
     request.access.begin = position * file.view.etype_bytes;
     request.access.end = request.access.begin + bytes;
   } catch (const MpiError& e) {

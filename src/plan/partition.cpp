@@ -42,6 +42,17 @@ std::int64_t align_near(std::int64_t value, std::int64_t align) {
 
 }  // namespace
 
+bool adjacent_blocks(std::span<const RankSummary> ranks) {
+  const RankSummary* before = nullptr;
+  for (const auto& rank : ranks) {
+    if (rank.empty()) continue;
+    if (rank.bytes != rank.high - rank.low) return false;
+    if (before != nullptr && rank.low != before->high) return false;
+    before = &rank;
+  }
+  return before != nullptr;
+}
+
 Extent span_of(std::span<const RankSummary> ranks, std::span<const int> members) {
   Extent span{std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
   for (const int rank : members) {

@@ -10,7 +10,6 @@
 namespace choir {
 namespace {
 
-constexpr std::int64_t least_bytes_per_aggregator = 64 * 1024;
 constexpr std::int64_t page = 4096;
 /// A slot also holds the description of what is in it, so it must not be tiny.
 constexpr std::int64_t least_slot_bytes = 1024;

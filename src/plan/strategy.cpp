@@ -18,6 +18,8 @@ constexpr double per_read_local = 1e-6;          ///< ranks that read at once hi
 constexpr double per_request_remote = 0.5e-3;    ///< a server is asked, and its disk may seek
 constexpr double per_handshake_local = 6e-6;     ///< an aggregator opens a window, others fill it
 constexpr double per_handshake_remote = 0.2e-3;  ///< the same by messages
+constexpr double per_gathering = 0.5e-6;  ///< the others leave their bytes and hear how it went
+constexpr double per_byte_left = 0.03e-9;
 constexpr double per_piece = 10e-9;
 constexpr double per_byte_memory = 0.15e-9;
 constexpr double per_byte_storage = 0.2e-9;
@@ -27,6 +29,7 @@ constexpr double per_byte_page = 0.1e-9;        ///< making pages present in a m
 constexpr double per_byte_page_read = 0.04e-9;  ///< the same for loads, many at a time
 constexpr double per_first_mapping = 1.2e-6;    ///< the mapping itself, shared by dozens of calls
 constexpr double per_byte_reserve = 0.6e-9;  ///< asking the file system for blocks ahead of stores
+constexpr double per_reservation = 5e-6;
 
 Plan only(Exchange exchange) {
   Plan plan;
@@ -67,13 +70,22 @@ double per_handshake(const PlanInput& in) {
 /// Part of the bytes that must leave their node if every byte goes to a random node.
 double leaving(const PlanInput& in) { return 1.0 - 1.0 / std::max(1, in.topology.nodes()); }
 
+/// Small writes of neighbours to new ground: one of them can write for all, and they would wait for
+/// each other in the kernel if each wrote its own.
+bool gathers(const PlanInput& in, const Situation& s) {
+  const auto ranks = in.topology.ranks();
+  return s.local_file_system && s.writing && s.new_ground && in.topology.nodes() == 1 &&
+         ranks > 1 && ranks <= in.topology.cores_per_node() &&
+         total_bytes(in) < 2 * least_bytes_per_aggregator && adjacent_blocks(in.ranks);
+}
+
 double estimate_mapped(const PlanInput& in, const Situation& s) {
   if (!s.local_file_system || in.topology.nodes() != 1 || !s.readable) return not_applicable;
   const double page = s.writing ? per_byte_page : per_byte_page_read;
   const double per_byte = per_byte_memory + (s.prepared ? 0 : page) +
                           (s.new_ground && s.writing ? per_byte_reserve : 0);
   return (total_bytes(in) * per_byte + static_cast<double>(s.pieces) * per_piece) / workers(in) +
-         (s.prepared ? 0 : per_first_mapping);
+         (s.prepared ? 0 : per_first_mapping) + (s.new_ground && s.writing ? per_reservation : 0);
 }
 
 /// Whether each rank's bytes end before the next rank's begin.
@@ -98,8 +110,8 @@ double estimate_host(const PlanInput& in, const Situation& s) {
   // Across nodes: extents, counts, lists of offsets, data, and the end.
   const double meetings = in.topology.nodes() > 1 ? 5 : 2;
   const double collective = meetings * per_handshake(in) + per_request(s) + exchanged / workers(in);
-  const double alone =
-      1.1 * (bytes * per_byte_stored(s) + pieces * per_request(s)) / at_once(in, s);
+  const double alone = 1.1 * (bytes * per_byte_stored(s) + pieces * per_request(s)) /
+                       (gathers(in, s) ? 1 : at_once(in, s));
   return ranks_apart(in) ? std::min(collective, alone) : collective;
 }
 
@@ -143,8 +155,11 @@ double estimate_recipe(const Recipe& recipe, const PlanInput& in, const Situatio
     const double ranks = recipe.scheduled
                              ? std::min<double>(in.parameters.concurrent, at_once(in, s))
                              : at_once(in, s);
-    return (bytes * per_byte_stored(s) + pieces * per_request(s)) / ranks;
+    return (bytes * per_byte_stored(s) + pieces * per_request(s)) / (gathers(in, s) ? 1 : ranks);
   }
+  if (recipe.partition != Partition::stripes && recipe.cycles == Cycles::by_offset &&
+      gathers(in, s))
+    return per_gathering + per_request(s) + bytes * (per_byte_stored(s) + per_byte_left);
   const double moved = bytes * (per_byte_memory + per_byte_stored(s)) + pieces * per_piece;
   const bool stays = recipe.partition == Partition::node;
   const double network =

@@ -17,8 +17,9 @@ namespace choir::select {
 namespace {
 
 void start_state(const Policy& p, State& s, std::span<const Candidate> candidates) {
-  const auto remembered = s.remembered;
+  auto remembered = std::move(s.remembered);
   s = State{};
+  s.candidates.reserve(candidates.size());
   for (const auto& c : candidates) {
     CandidateState fresh;
     fresh.name = c.name;
@@ -27,7 +28,7 @@ void start_state(const Policy& p, State& s, std::span<const Candidate> candidate
     fresh.debut = c.name == "native" ? Debut::light : c.debut;
     s.candidates.push_back(std::move(fresh));
   }
-  s.remembered = remembered;
+  s.remembered = std::move(remembered);
   s.backoff = p.backoff_calls;
   s.reason = "new pattern";
   const auto applicable = std::count_if(s.candidates.begin(), s.candidates.end(),
@@ -38,8 +39,8 @@ void start_state(const Policy& p, State& s, std::span<const Candidate> candidate
     s.reason = applicable == 1 ? "the only one that applies" : "nothing else applies";
     return;
   }
-  const int known = find_name(s, remembered.name);
-  if (known != nobody && remembered.bytes_per_s > 0 && std::isfinite(remembered.bytes_per_s)) {
+  const int known = find_name(s, s.remembered.name);
+  if (known != nobody && s.remembered.bytes_per_s > 0 && std::isfinite(s.remembered.bytes_per_s)) {
     s.winner = known;
     s.phase = Phase::confirming;
     s.from_memory = true;
@@ -80,6 +81,16 @@ std::int64_t thoughtless_calls(const Policy& p, const State& s) {
       std::clamp<std::int64_t>(share, p.look_every, std::max(p.look_every, p.look_limit));
   const double worth = s.call_s > 0 ? p.thought_s / (p.thought_share * s.call_s) : 0;
   return std::max(usual, static_cast<std::int64_t>(std::min(worth, 1e6)));
+}
+
+/// Who serves the first call of a signature.
+int likely_best(std::span<const Candidate> candidates) {
+  int best = nobody;
+  for (int i = 0; i < static_cast<int>(candidates.size()); ++i)
+    if (std::isfinite(candidates[i].estimate_s) &&
+        (best == nobody || candidates[i].estimate_s < candidates[best].estimate_s))
+      best = i;
+  return best;
 }
 
 struct Decision {
@@ -147,16 +158,17 @@ Remembered State::result() const {
 }
 
 State* Selector::find(std::uint64_t signature) {
-  const auto found = index_.find(signature);
-  return found == index_.end() ? nullptr : &found->second->second;
+  return const_cast<State*>(std::as_const(*this).state(signature));
 }
 
 const State* Selector::state(std::uint64_t signature) const {
+  if (!states_.empty() && states_.front().first == signature) return &states_.front().second;
   const auto found = index_.find(signature);
   return found == index_.end() ? nullptr : &found->second->second;
 }
 
 State& Selector::touch(std::uint64_t signature) {
+  if (!states_.empty() && states_.front().first == signature) return states_.front().second;
   if (const auto found = index_.find(signature); found != index_.end()) {
     states_.splice(states_.begin(), states_, found->second);
     return states_.front().second;
@@ -192,7 +204,8 @@ Choice Selector::serve(std::uint64_t signature) {
 
 int Selector::peek(std::uint64_t signature, std::span<const Candidate> candidates) {
   State* const s = find(signature);
-  if (s == nullptr || !same_candidates(*s, candidates)) return nobody;
+  if (s == nullptr) return likely_best(candidates);
+  if (!same_candidates(*s, candidates)) return nobody;
   note_cold_ones(*s, candidates);
   return decide(policy_, *s).candidate;
 }
@@ -214,8 +227,9 @@ Choice Selector::next(std::uint64_t signature, std::span<const Candidate> candid
 
 bool Selector::wants_time(std::uint64_t signature) const {
   const State* const s = state(signature);
-  const bool sampled = s != nullptr && s->phase == Phase::serving && s->reference > 0 &&
-                       s->call_s < policy_.short_call_s;
+  if (s == nullptr || s->phase != Phase::serving) return true;
+  const bool tiny = s->recorded > 2 && s->call_s < policy_.tiny_call_s;
+  const bool sampled = tiny || (s->reference > 0 && s->call_s < policy_.short_call_s);
   return !sampled || s->calls % std::max(1, policy_.sample_every) == 0;
 }
 
@@ -272,6 +286,11 @@ void Selector::record(std::uint64_t signature, int candidate, double slowest_sec
   c.costs.add(cold ? c.cold_cost : cost,
               static_cast<std::size_t>(std::max({1, policy_.calls_each, policy_.long_race})));
   drop_hopeless(policy_, *s);
+  if (s->recorded == 1 && s->phase == Phase::examining && slowest_seconds < policy_.light_look_s) {
+    // Far too short to look at anybody else for now: the next one goes the short way.
+    settle(policy_, *s);
+    s->quiet_until = s->calls + thoughtless_calls(policy_, *s);
+  }
   if (s->phase == Phase::confirming && candidate == s->winner) check_memory(policy_, *s);
 }
 
@@ -282,11 +301,11 @@ void Selector::abandon(std::uint64_t signature, int candidate) {
   if (++c.failures >= std::max(1, policy_.calls_each) && !c.measured()) c.dropped = true;
 }
 
-void Selector::seed(std::uint64_t signature, const Remembered& remembered) {
+void Selector::seed(std::uint64_t signature, Remembered remembered) {
   State& s = touch(signature);
   if (s.calls == 0) {
     s = State{};
-    s.remembered = remembered;
+    s.remembered = std::move(remembered);
   }
 }
 

@@ -89,7 +89,8 @@ struct Policy {
   double thought_s = 6e-6;       ///< ... unless a thought, which takes this long, ...
   double thought_share = 0.01;   ///< ... would be more than this share of the calls' time
   double short_call_s = 1e-4;    ///< of calls shorter than this only every ...
-  int sample_every = 8;          ///< ... so many-th is timed while one candidate serves
+  int sample_every = 8;          ///< ... so many-th is timed while one candidate serves ...
+  double tiny_call_s = 1e-5;     ///< ... and of those shorter than this from the third on
   std::size_t max_states = 256;  ///< signatures remembered; the least recently used goes first
 };
 
@@ -188,7 +189,7 @@ class Selector {
   /// earlier call arrives.
   Choice next(std::uint64_t signature, std::span<const Candidate> candidates);
 
-  /// What next() would choose, without choosing it; -1: the signature is new.
+  /// What next() would choose, without choosing it; -1: only next() can tell.
   int peek(std::uint64_t signature, std::span<const Candidate> candidates);
 
   /// The candidate that serves the next call whatever the estimates are; -1: next() must be asked.
@@ -211,7 +212,7 @@ class Selector {
   void abandon(std::uint64_t signature, int candidate);
 
   /// Tells what an earlier run found. No effect once the signature has served a call.
-  void seed(std::uint64_t signature, const Remembered& remembered);
+  void seed(std::uint64_t signature, Remembered remembered);
 
   const State* state(std::uint64_t signature) const;
   std::size_t size() const { return states_.size(); }

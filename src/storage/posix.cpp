@@ -26,6 +26,17 @@ class PosixStorage final : public Storage {
   bool poll(Job&) override { return true; }
   std::string_view name() const override { return "posix"; }
 
+  Moved move(Operation operation, const Transfer& transfer) override {
+    Moved result;
+    auto rest = transfer;
+    while (rest.length > 0) {
+      auto moved = call(operation, rest);
+      if (stops(operation, moved, rest.offset, result)) break;
+      rest = {rest.offset + moved, rest.data + moved, rest.length - moved};
+    }
+    return result;
+  }
+
  private:
   /// Moves the transfers from `first` on that continue each other; returns the index after them.
   std::size_t move_group(Job& job, std::size_t first) {
@@ -52,19 +63,12 @@ class PosixStorage final : public Storage {
   void move_parts(Job& job, std::int64_t offset) {
     std::size_t next = 0;
     while (next < parts_.size()) {
-      const auto moved = call(job.operation, next, offset);
+      auto moved = call(job.operation, next, offset);
       ++job.requests;
-      if (moved < 0) {
-        if (errno == EINTR) continue;
-        job.error = errno != 0 ? errno : EIO;
-        return;
-      }
-      if (moved == 0) {
-        // A write that moves nothing would loop for ever; a read has met the end of the file.
-        if (job.operation == Operation::write)
-          job.error = ENOSPC;
-        else
-          job.end_of_file = std::min(job.end_of_file, offset);
+      Moved result;
+      if (stops(job.operation, moved, offset, result)) {
+        job.error = result.error;
+        job.end_of_file = std::min(job.end_of_file, result.end_of_file);
         return;
       }
       offset += moved;
@@ -72,13 +76,35 @@ class PosixStorage final : public Storage {
     }
   }
 
+  /// Whether nothing can follow a system call that returned `moved`; why is in `result`. One that
+  /// was interrupted moved nothing and is made again.
+  static bool stops(Operation operation, ssize_t& moved, std::int64_t offset, Moved& result) {
+    if (moved > 0) return false;
+    if (moved < 0 && errno == EINTR) {
+      moved = 0;
+      return false;
+    }
+    if (moved < 0)
+      result.error = errno != 0 ? errno : EIO;
+    else if (operation == Operation::write)
+      result.error = ENOSPC;  // it would loop for ever
+    else
+      result.end_of_file = offset;
+    return true;
+  }
+
+  ssize_t call(Operation operation, const Transfer& transfer) {
+    const auto size = static_cast<std::size_t>(std::min(transfer.length, most_per_call));
+    return operation == Operation::read ? device_.pread(fd_, transfer.data, size, transfer.offset)
+                                        : device_.pwrite(fd_, transfer.data, size, transfer.offset);
+  }
+
   ssize_t call(Operation operation, std::size_t next, std::int64_t offset) {
     const auto left = parts_.size() - next;
     if (left == 1) {
       const auto& part = parts_[next];
-      const auto size = std::min<std::size_t>(part.iov_len, most_per_call);
-      return operation == Operation::read ? device_.pread(fd_, part.iov_base, size, offset)
-                                          : device_.pwrite(fd_, part.iov_base, size, offset);
+      return call(operation, {offset, static_cast<char*>(part.iov_base),
+                              static_cast<std::int64_t>(part.iov_len)});
     }
     const auto count = static_cast<int>(left);
     return operation == Operation::read ? device_.preadv(fd_, &parts_[next], count, offset)
@@ -106,6 +132,12 @@ class PosixStorage final : public Storage {
 int Storage::run(Job& job) {
   if (!start_here(job)) await(job);
   return job.error;
+}
+
+Moved Storage::move(Operation operation, const Transfer& transfer) {
+  Job job{.operation = operation, .transfers = {transfer}};
+  run(job);
+  return {job.error, job.end_of_file};
 }
 
 void Storage::await(Job& job) {

@@ -209,6 +209,24 @@ void cut_by_others(Checks& t) {
   }
 }
 
+/// Blocks of different sizes side by side, and every third rank has none.
+void unequal_blocks(Checks& t) {
+  OpenFile file(t, read_write);
+  const auto bytes_of = [](int r) { return 1000 * ((r + 1) % 3); };
+  Bytes expected;
+  for (int round = 0; round < 4 * warm; ++round) {
+    auto at = static_cast<MPI_Offset>(expected.size());
+    for (int r = 0; r < t.ranks; ++r) {
+      const Bytes theirs = pattern(round, r);
+      if (r < t.rank) at += bytes_of(r);
+      expected.insert(expected.end(), theirs.begin(), theirs.begin() + bytes_of(r));
+    }
+    write_at(t, file, at, pattern(round, t.rank), bytes_of(t.rank));
+  }
+  make_visible(t, file);
+  t.expect_file(expected, "all rounds");
+}
+
 /// Nonblocking calls and other patterns in between, in the same file.
 void mixed_with_others(Checks& t) {
   OpenFile file(t, read_write);
@@ -244,6 +262,7 @@ constexpr NamedCheck checks[] = {
     {"storage_fails", storage_fails},
     {"end_of_file", end_of_file},
     {"cut_by_others", cut_by_others},
+    {"unequal_blocks", unequal_blocks},
     {"mixed_with_others", mixed_with_others},
 };
 

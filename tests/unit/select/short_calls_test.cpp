@@ -126,6 +126,47 @@ TEST(ShortCalls, ServingCallsAreSampled) {
   EXPECT_EQ(timed, 8);
 }
 
+TEST(ShortCalls, OneTinyCallSettlesWhoServesTheNext) {
+  Selector selector;
+  auto times = microseconds();
+  times.first_s = 15e-6;
+  EXPECT_EQ(selector.settled(signature), -1);
+  run(selector, times, 1);
+  EXPECT_EQ(selector.settled(signature), individual);
+  // Not so where another one may be worth a look.
+  Selector other;
+  times.truth_s = {200e-6, 200e-6, 200e-6};
+  times.first_s = 200e-6;
+  run(other, times, 1);
+  EXPECT_EQ(other.settled(signature), -1);
+}
+
+TEST(ShortCalls, TinyCallsAreSampledFromTheThirdOn) {
+  Selector selector;
+  auto times = microseconds();
+  times.first_s = 15e-6;
+  run(selector, times, 3);
+  int timed = 0;
+  for (int call = 0; call < 16; ++call) {
+    timed += selector.wants_time(signature) ? 1 : 0;
+    run(selector, times, 1);
+  }
+  EXPECT_EQ(timed, 2);
+}
+
+TEST(ShortCalls, WhoWillServeANewPatternIsKnownBefore) {
+  Selector selector;
+  const auto candidates = offered(microseconds());
+  EXPECT_EQ(selector.peek(signature, candidates), individual);
+  EXPECT_EQ(selector.state(signature), nullptr);  // only asked
+  EXPECT_EQ(selector.next(signature, candidates).candidate, individual);
+  // What an earlier run found is for next() to tell.
+  Selector remembering;
+  remembering.seed(signature, {"mapped", 1e9});
+  EXPECT_EQ(remembering.peek(signature, candidates), -1);
+  EXPECT_EQ(remembering.next(signature, candidates).candidate, mapped);
+}
+
 TEST(ShortCalls, LongCallsAreAllTimed) {
   Selector selector;
   Times times{{2e-3, 1e-3, 4e-3}, {2e-3, 1e-3, 4e-3}};
