@@ -46,6 +46,14 @@ void ring_all(Neighbourhood& hood, Room& room) {
     if (local != hood.local()) ring(room.arena->bell(local));
 }
 
+bool shares_core(Neighbourhood& hood, Room& room) {
+  const auto here = this_core();
+  const int parity = static_cast<int>(room.calls % 2);  // the last one's may be being written
+  for (int local = 0; local < hood.local_ranks(); ++local)
+    if (local != hood.local() && room.arena->vote(parity, local).core == here) return true;
+  return false;
+}
+
 Opening::Opening(Neighbourhood& hood, Room& room, const Ballot& mine, const VoteContent& vote)
     : hood_(hood),
       room_(room),
@@ -89,6 +97,10 @@ bool Opening::waits_for_own_core() const {
   // Its vote of the meeting before: the other one may be being written.
   const auto core = room_.arena->vote(1 - parity_, arrived_).core;
   return core != 0 && core == this_core();
+}
+
+bool Opening::came_on_own_core(int local) const {
+  return votes_[local].core != 0 && votes_[local].core == this_core();
 }
 
 Opening::Common Opening::local_common() const {

@@ -36,6 +36,8 @@ class Opening {
   /// Whether the next one waited for was last seen on the core this rank is on: it cannot come
   /// while this rank only looks.
   bool waits_for_own_core() const;
+  /// The same of a rank of the node that has come.
+  bool came_on_own_core(int local) const;
   /// Every rank has moved its bytes already, or left them to the same writer, by the same strategy
   /// and for the plan all of them know.
   bool all_ran_ahead() const { return all_ran_ahead_; }
@@ -119,6 +121,10 @@ bool complete(const Neighbourhood& hood, const std::atomic<std::uint64_t>& count
               std::uint64_t number);
 /// Tests a request of our own.
 bool finished(MPI_Request& request);
+
+/// Whether a rank of the node came to the meeting before the last one on the core this rank is on:
+/// it may not be able to go on while this rank only looks.
+bool shares_core(Neighbourhood& hood, Room& room);
 
 /// Rings every rank of this node.
 void ring_all(Neighbourhood& hood, Room& room);

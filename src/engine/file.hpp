@@ -111,7 +111,7 @@ class File final : public FileAccess {
   VoteContent run_ahead(const CallRequest& request, const Track& track, std::int64_t shift,
                         bool timed);
   Outcome verdict_of(const Track& track, const Opening& opening);
-  Outcome await_writer(std::uint64_t number);
+  Outcome await_writer(int writer, const Opening& opening);
   Finished finish_repeated(const CallRequest& request, const Track& track, const Outcome& verdict,
                            std::int64_t shift, bool timed);
   bool wants_joining();

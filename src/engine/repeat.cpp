@@ -21,14 +21,16 @@ constexpr int looks_between_doubts = 32;
 /// Nobody forgets to ring, but if somebody did it shall not be noticed.
 constexpr double longest_nap = 0.01;
 
-/// The kernel may put two ranks on one core, and they then stay there for hundreds of calls. Only
-/// then others are let run in between: on a busy machine that costs a time slice.
-bool met(Opening& opening, bool crowded) {
+/// Looks until `found`, but not for long. The kernel may put two ranks on one core, and they then
+/// stay there for hundreds of calls. Only if that is so, as `on_own_core` tells, others are let run
+/// in between: on a busy machine that costs a time slice.
+template <class Found, class OnOwnCore>
+bool look_for(Found&& found, OnOwnCore&& on_own_core, bool crowded) {
   bool in_the_way = false;
   for (int looks = 0; looks < (crowded ? 1 : looks_for_others); ++looks) {
-    if (opening.poll()) return true;
+    if (found()) return true;
     if (looks < looks_in_haste) continue;
-    if (looks % looks_between_doubts == 0) in_the_way = opening.waits_for_own_core();
+    if (looks % looks_between_doubts == 0) in_the_way = on_own_core();
     if (in_the_way)
       sched_yield();
     else
@@ -137,17 +139,20 @@ Outcome File::verdict_of(const Track& track, const Opening& opening) {
   if (hood_->local() == track.gathering.writer)
     return write_left(track.gathering, *hood_, *room_, *this, opening.number(),
                       track.entry->span_at(opening.shift()), opening.early_verdict());
-  return await_writer(opening.number());
+  return await_writer(track.gathering.writer, opening);
 }
 
-Outcome File::await_writer(std::uint64_t number) {
-  for (int looks = 0; looks < (hood_->crowded() ? 1 : looks_for_others); ++looks) {
-    if (const auto told = told_by_writer(*room_->arena, number)) return *told;
-    __builtin_ia32_pause();
-  }
+Outcome File::await_writer(int writer, const Opening& opening) {
+  std::optional<Outcome> told;
+  const auto hear = [&] {
+    told = told_by_writer(*room_->arena, opening.number());
+    return told.has_value();
+  };
+  const auto on_own_core = [&] { return opening.came_on_own_core(writer); };
+  if (look_for(hear, on_own_core, hood_->crowded())) return *told;
   while (true) {
     Nap nap(own_bell());
-    if (const auto told = told_by_writer(*room_->arena, number)) return *told;
+    if (hear()) return *told;
     nap.sleep(longest_nap);
   }
 }
@@ -194,7 +199,9 @@ std::optional<Finished> File::repeat(CallRequest& request, std::shared_ptr<Call>
     place(mine, request.access, span);
     const auto number = room_->calls;
     Opening opening(*hood_, *room_, mine, vote);
-    if (met(opening, hood_->crowded()) && opening.all_ran_ahead())
+    const bool met = look_for([&] { return opening.poll(); },
+                              [&] { return opening.waits_for_own_core(); }, hood_->crowded());
+    if (met && opening.all_ran_ahead())
       return finish_repeated(request, track, verdict_of(track, opening), opening.shift(), timed);
     begun =
         std::make_shared<Call>(*this, std::move(request), Ahead{track, std::move(opening), number});
