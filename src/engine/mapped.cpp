@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <mutex>
 
 namespace choir {
@@ -71,15 +72,14 @@ void install_handler() {
 }
 
 /// Copies under guard; false if the mapping faulted.
-bool copy_guarded(const Context& c, Extent part, const FileMapping::View& view) {
+template <class Copy>
+bool copy_guarded(const FileMapping::View& view, Copy&& copy) {
   Guard& mine = guard;  // asked for once: a preloaded library has to search for it
   mine.begin = view.base + view.range.begin;
   mine.end = view.base + view.range.end;
   // The handler leaves the signal unblocked, so there is no mask to save.
   const bool fine = sigsetjmp(mine.on_fault, 0) == 0;
-  if (fine)
-    copy_window(c.operation == Operation::write ? Direction::to_window : Direction::from_window,
-                c.access, part.begin, part.end, c.memory, view.base, stores_for(c));
+  if (fine) copy();
   mine.begin = nullptr;
   mine.end = nullptr;
   return fine;
@@ -144,7 +144,12 @@ class Mapped final : public Task {
     const auto last = c_.access.file.offset_of(part.end - 1) + 1;
     if (last - begin >= FileMapping::block_bytes && touches_most_pages(part.size(), last - begin))
       mapping_.populate(view, {begin, last}, c_.operation == Operation::write);
-    if (!copy_guarded(c_, part, view)) c_.fail(EIO);
+    const auto direction =
+        c_.operation == Operation::write ? Direction::to_window : Direction::from_window;
+    const auto copy = [&] {
+      copy_window(direction, c_.access, part.begin, part.end, c_.memory, view.base, stores_for(c_));
+    };
+    if (!copy_guarded(view, copy)) c_.fail(EIO);
     next_ = part.end;
     ++c_.traffic.cycles;
     c_.traffic.exchange_ns += c_.clock() - started;
@@ -176,6 +181,40 @@ void add_mapped(Context& context, Tasks& tasks) {
 void run_mapped(Context& context) {
   Mapped task(context);
   while (!task.done()) task.poll();
+}
+
+bool is_small_block(const Transfer& one) {
+  return one.length < least_streamed_write &&
+         one.offset % FileMapping::window_bytes + one.length <= FileMapping::window_bytes;
+}
+
+Moved move_mapped(FileAccess& file, Operation operation, Transfer one) {
+  install_handler();
+  Moved moved;
+  const int fd = file.descriptor(moved.error);
+  if (fd < 0) return moved;
+  auto& mapping = file.mapping();
+  if (operation == Operation::write) {
+    moved.error = mapping.reserve(fd, {one.offset, one.offset + one.length});
+    if (moved.error != 0) return moved;
+  } else {
+    const auto size = FileMapping::size(fd);
+    if (size < 0) return {errno};
+    if (one.offset + one.length > size) {
+      moved.end_of_file = size;
+      one.length = std::max<std::int64_t>(0, size - one.offset);
+    }
+  }
+  const auto view = mapping.view(fd, one.offset);
+  if (view.base == nullptr) return {view.error};
+  char* const there = view.base + one.offset;
+  const bool writing = operation == Operation::write;
+  const auto copy = [&] {
+    std::memcpy(writing ? there : one.data, writing ? one.data : there,
+                static_cast<std::size_t>(one.length));
+  };
+  if (!copy_guarded(view, copy)) moved.error = EIO;
+  return moved;
 }
 
 }  // namespace choir

@@ -13,4 +13,8 @@ void add_mapped(Context& context, Tasks& tasks);
 /// The whole of it at once.
 void run_mapped(Context& context);
 
+/// Whether move_mapped() may do the same for a rank that has a single block to move.
+bool is_small_block(const Transfer& one);
+Moved move_mapped(FileAccess& file, Operation operation, Transfer one);
+
 }  // namespace choir

@@ -89,12 +89,12 @@ Moved File::move_ahead(const CallRequest& request, const Track& track, std::int6
     return {};
   }
   const bool direct = track.plan->exchange == Exchange::none;
-  if (direct)
-    if (const auto one = single_transfer(request.operation, request.access, request.memory)) {
-      int error = 0;
-      Storage* const there = storage(error);
-      return there != nullptr ? there->move(request.operation, *one) : Moved{error};
-    }
+  if (const auto one = single_transfer(request.operation, request.access, request.memory)) {
+    int error = 0;
+    Storage* const there = direct ? storage(error) : nullptr;
+    if (there != nullptr) return there->move(request.operation, *one);
+    if (!direct && is_small_block(*one)) return move_mapped(*this, request.operation, *one);
+  }
   Context context{*hood_,
                   *room_,
                   *this,
