@@ -223,7 +223,7 @@ void Call::finish_ahead(const Outcome& verdict) {
   if (!file_.fixed_row(request_.operation)) {
     file_.note_signature(signature_);
     auto& selector = file_.selector();
-    timed_ = selector.wants_time(signature_);
+    timed_ = !offered_.empty() || selector.wants_time(signature_);
     take_choice(offered_.empty() ? selector.serve(signature_)
                                  : selector.next(signature_, offered_));
   }

@@ -198,7 +198,7 @@ class Selector {
   /// next() for a signature whose candidate is settled.
   Choice serve(std::uint64_t signature);
 
-  /// Whether the time of the next call is of any use: very short ones are sampled.
+  /// Whether the time of a call that is settled is of any use: very short ones are sampled.
   bool wants_time(std::uint64_t signature) const;
   /// A call has finished whose time was not wanted.
   void forgo_time(std::uint64_t signature, int candidate);
