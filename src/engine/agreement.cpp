@@ -46,11 +46,12 @@ void ring_all(Neighbourhood& hood, Room& room) {
     if (local != hood.local()) ring(room.arena->bell(local));
 }
 
-bool shares_core(Neighbourhood& hood, Room& room) {
+bool shares_core(Neighbourhood& hood, Arena& arena) {
   const auto here = this_core();
-  const int parity = static_cast<int>(room.calls % 2);  // the last one's may be being written
   for (int local = 0; local < hood.local_ranks(); ++local)
-    if (local != hood.local() && room.arena->vote(parity, local).core == here) return true;
+    if (local != hood.local() && arena.vote(0, local).core == here &&
+        arena.vote(1, local).core == here)
+      return true;
   return false;
 }
 

@@ -122,9 +122,9 @@ bool complete(const Neighbourhood& hood, const std::atomic<std::uint64_t>& count
 /// Tests a request of our own.
 bool finished(MPI_Request& request);
 
-/// Whether a rank of the node came to the meeting before the last one on the core this rank is on:
-/// it may not be able to go on while this rank only looks.
-bool shares_core(Neighbourhood& hood, Room& room);
+/// Whether another rank of the node came to its last two meetings on the core this rank is on: it
+/// may not be able to go on while this rank only looks. Any thread may ask.
+bool shares_core(Neighbourhood& hood, Arena& arena);
 
 /// Rings every rank of this node.
 void ring_all(Neighbourhood& hood, Room& room);

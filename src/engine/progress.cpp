@@ -211,7 +211,7 @@ void Progress::wait(const std::function<bool()>& done, File* file) {
     if (++looks % looks_between_messages == 0 || looks >= most_looks) attend_to_messages(*file);
     if (looks < most_looks) {
       if (looks % looks_between_doubts == 0)
-        in_the_way = crowded || shares_core(file->hood(), file->room());
+        in_the_way = crowded || shares_core(file->hood(), *file->room().arena);
       if (in_the_way || looks >= looks_in_haste)
         sched_yield();
       else
