@@ -235,8 +235,7 @@ void Call::finish_ahead(const Outcome& verdict) {
 void Call::leave_track() {
   if (!request_.may_use_host || !file_.hood().one_node() || file_.settings().plan_cache_bytes == 0)
     return;
-  const auto gathering = gathering_of(*plan_, *pattern_, request_.operation, file_.hood(),
-                                      file_.room().arena->shape());
+  const auto gathering = gathering_with(*plan_, *pattern_);
   if (!gathering && !plan_->independent()) return;
   file_.set_track(request_.operation, {pattern_, plan_, request_.access.file.tile, row_, candidate_,
                                        signature_, ground_.is_new, opening_->mine(), gathering});

@@ -94,7 +94,7 @@ class Call {
                                                 const Situation& situation) const;
   /// Whether this rank may move its bytes before it knows what the others ask.
   bool may_run_ahead() const;
-  Gathering gathering_with(const Plan& plan) const;
+  Gathering gathering_with(const Plan& plan, const PlanEntry& pattern) const;
   void run_ahead(Vote& vote);
   bool finish_gathered();
   void finish_ahead(const Outcome& verdict);

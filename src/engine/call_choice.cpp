@@ -70,8 +70,7 @@ int Call::expected_candidate() {
   return file_.selector().peek(signature, offered_);
 }
 
-/// The plan by which this rank may move its bytes before it knows what the others ask; null: it
-/// may not.
+/// The plan kept for a strategy, or one that costs nothing to make; null: neither.
 std::shared_ptr<const Plan> Call::plan_ahead(int row) const {
   const auto& strategy = file_.strategies().rows()[static_cast<std::size_t>(row)];
   auto kept = guess_->kept(strategy.name, file_.plan_suffix());
@@ -79,12 +78,11 @@ std::shared_ptr<const Plan> Call::plan_ahead(int row) const {
     kept = std::make_shared<const Plan>(strategy.plan(input_for(*guess_)));
     guess_->keep(strategy.name, file_.plan_suffix(), kept);
   }
-  const bool ahead = kept && (kept->independent() || gathering_with(*kept));
-  return ahead ? kept : nullptr;
+  return kept;
 }
 
-Gathering Call::gathering_with(const Plan& plan) const {
-  return gathering_of(plan, *guess_, request_.operation, file_.hood(), file_.room().arena->shape());
+Gathering Call::gathering_with(const Plan& plan, const PlanEntry& pattern) const {
+  return gathering_of(plan, pattern, request_.operation, file_.hood(), file_.room().arena->shape());
 }
 
 bool Call::may_run_ahead() const {
@@ -93,17 +91,20 @@ bool Call::may_run_ahead() const {
          guess_->vain_runs_ahead <= most_vain_runs_ahead;
 }
 
-/// A pattern seen before and a strategy that needs no other rank: this rank moves its bytes first,
-/// and one meeting of the ranks serves for opening and closing the call.
+/// A pattern seen before and a strategy that needs no other rank, or one to whom the bytes can be
+/// left: this rank moves its bytes first, and one meeting of the ranks serves for opening and
+/// closing the call.
 void Call::run_ahead(Vote& vote) {
   if (!request_.may_use_host || !may_run_ahead()) return;
   look_at_ground(*guess_, vote.shift);
   const auto row = expected_row();
   if (!row) return;
-  plan_ = plan_ahead(*row);
-  if (!plan_) return;
+  const auto plan = plan_ahead(*row);
+  if (!plan) return;
+  gathering_ = gathering_with(*plan, *guess_);
+  if (!gathering_ && !plan->independent()) return;
+  plan_ = plan;
   row_ = *row;
-  gathering_ = gathering_with(*plan_);
   make_context(file_.hood(), file_.room(), 0, {guess_->ranks}, guess_->grain);
   // Repeated calls (repeat.hpp) time nothing else, and are compared with this one.
   const auto began = now_ns();

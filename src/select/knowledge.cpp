@@ -37,15 +37,6 @@ int best_measured(const State& s) {
   return best;
 }
 
-int best_estimated(const State& s) {
-  int best = nobody;
-  for (int i = 0; i < static_cast<int>(s.candidates.size()); ++i)
-    if (s.candidates[i].applicable() &&
-        (best == nobody || s.candidates[i].estimate_s < s.candidates[best].estimate_s))
-      best = i;
-  return best;
-}
-
 int find_name(const State& s, std::string_view name) {
   for (int i = 0; i < static_cast<int>(s.candidates.size()); ++i)
     if (s.candidates[i].name == name && s.candidates[i].applicable()) return i;

@@ -3,6 +3,8 @@
 // Pure functions of a State. Costs are seconds per byte.
 #pragma once
 
+#include <cmath>
+
 #include "select/selector.hpp"
 
 namespace choir::select {
@@ -17,7 +19,17 @@ std::string percent(double share);
 double known_cost(const State& s, int i);
 /// Index of the measured candidate with the least cost; `nobody` when nothing is measured.
 int best_measured(const State& s);
-int best_estimated(const State& s);
+/// The same by estimate, of anything that has one; infinite ones do not count.
+template <class Candidates>
+int least_estimated(const Candidates& candidates) {
+  int best = nobody;
+  for (int i = 0; i < static_cast<int>(candidates.size()); ++i)
+    if (std::isfinite(candidates[i].estimate_s) &&
+        (best == nobody || candidates[i].estimate_s < candidates[best].estimate_s))
+      best = i;
+  return best;
+}
+inline int best_estimated(const State& s) { return least_estimated(s.candidates); }
 int find_name(const State& s, std::string_view name);
 /// Only seen when buffers, mappings or file blocks were new: on the very first call, or where a
 /// candidate that prepares things had not been before.

@@ -83,16 +83,6 @@ std::int64_t thoughtless_calls(const Policy& p, const State& s) {
   return std::max(usual, static_cast<std::int64_t>(std::min(worth, 1e6)));
 }
 
-/// Who serves the first call of a signature.
-int likely_best(std::span<const Candidate> candidates) {
-  int best = nobody;
-  for (int i = 0; i < static_cast<int>(candidates.size()); ++i)
-    if (std::isfinite(candidates[i].estimate_s) &&
-        (best == nobody || candidates[i].estimate_s < candidates[best].estimate_s))
-      best = i;
-  return best;
-}
-
 struct Decision {
   int candidate = nobody;
   bool stands_in = false;  ///< for a winner that is cold here
@@ -204,7 +194,7 @@ Choice Selector::serve(std::uint64_t signature) {
 
 int Selector::peek(std::uint64_t signature, std::span<const Candidate> candidates) {
   State* const s = find(signature);
-  if (s == nullptr) return likely_best(candidates);
+  if (s == nullptr) return least_estimated(candidates);  // as next() would begin
   if (!same_candidates(*s, candidates)) return nobody;
   note_cold_ones(*s, candidates);
   return decide(policy_, *s).candidate;

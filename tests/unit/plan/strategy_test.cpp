@@ -10,8 +10,6 @@
 #include <numeric>
 #include <set>
 
-#include "plan/partition.hpp"
-
 namespace choir {
 namespace {
 
@@ -406,83 +404,6 @@ TEST(StrategyTable, AScheduleIsOnlyWhereItWasAskedFor) {
   EXPECT_EQ(plan("scheduled_individual").concurrent, 3);
   EXPECT_EQ(plan("mapped").exchange, Exchange::mapped);
   EXPECT_EQ(plan("native").exchange, Exchange::host);
-}
-
-double estimate(const std::string& name, const std::vector<int>& nodes,
-                const Parameters& parameters, const Situation& situation) {
-  const StrategyTable table;
-  const Topology topology(nodes, 4);
-  const std::vector<RankSummary> ranks(nodes.size(), {0, 1 << 20, 1 << 18});
-  return table.rows()[static_cast<std::size_t>(*table.find(name))].estimate_s(
-      {topology, ranks, parameters, 2}, situation);
-}
-
-TEST(Estimate, IsInfiniteWhereAStrategyDoesNotApply) {
-  const std::vector<int> one_node{0, 0}, two_nodes{0, 1};
-  Situation local{100, true, true, true};
-  EXPECT_TRUE(std::isfinite(estimate("mapped", one_node, {}, local)));
-  EXPECT_EQ(estimate("mapped", two_nodes, {}, local), not_applicable);
-  local.readable = false;
-  EXPECT_EQ(estimate("mapped", one_node, {}, local), not_applicable);
-  EXPECT_EQ(estimate("mapped", one_node, {}, {100, true, false, true}), not_applicable);
-
-  Parameters striped;
-  EXPECT_EQ(estimate("disk_first", two_nodes, striped, {}), not_applicable);
-  striped.stripe_unit = 65536;
-  EXPECT_EQ(estimate("disk_first", two_nodes, striped, {}), not_applicable);
-  striped.stripe_servers = 4;
-  EXPECT_TRUE(std::isfinite(estimate("disk_first", two_nodes, striped, {})));
-}
-
-std::vector<RankSummary> blocks_of(std::initializer_list<std::int64_t> sizes) {
-  std::vector<RankSummary> ranks;
-  std::int64_t at = 4096;
-  for (const auto size : sizes) {
-    ranks.push_back({at, at + size, size});
-    at += size;
-  }
-  return ranks;
-}
-
-TEST(Partition, BlocksSideBySideAreKnown) {
-  EXPECT_TRUE(adjacent_blocks(blocks_of({100, 4096, 7})));
-  auto with_nothing = blocks_of({100, 4096, 7});
-  with_nothing.insert(with_nothing.begin() + 1, RankSummary{});
-  EXPECT_TRUE(adjacent_blocks(with_nothing));
-  EXPECT_FALSE(adjacent_blocks({}));
-  EXPECT_FALSE(adjacent_blocks(std::vector<RankSummary>(3)));
-  auto apart = blocks_of({100, 4096, 7});
-  ++apart[2].low, ++apart[2].high;
-  EXPECT_FALSE(adjacent_blocks(apart));
-  auto over_each_other = blocks_of({100, 4096, 7});
-  --over_each_other[2].low, --over_each_other[2].high;
-  EXPECT_FALSE(adjacent_blocks(over_each_other));
-  auto with_holes = blocks_of({100, 4096, 7});
-  with_holes[1].bytes = 4000;
-  EXPECT_FALSE(adjacent_blocks(with_holes));
-  EXPECT_FALSE(adjacent_blocks(std::vector<RankSummary>{{0, 8, 8}, {16, 24, 8}, {8, 16, 8}}));
-}
-
-/// The strategy that `auto` would begin with.
-std::string likely_best(const std::vector<RankSummary>& ranks, int cores, const Situation& s) {
-  const StrategyTable table;
-  const Topology topology(std::vector<int>(ranks.size(), 0), cores);
-  const auto& best = *std::min_element(table.rows().begin(), table.rows().end(),
-                                       [&](const Strategy& a, const Strategy& b) {
-                                         const PlanInput in{topology, ranks, {}, 2};
-                                         return a.estimate_s(in, s) < b.estimate_s(in, s);
-                                       });
-  return best.name;
-}
-
-TEST(Estimate, OneWritesForAllWhereNeighboursAppendLittle) {
-  const Situation appending{2, true, true, true, true};
-  EXPECT_EQ(likely_best(blocks_of({4096, 4096}), 2, appending), "two_phase");
-  EXPECT_EQ(likely_best(blocks_of({16384, 16384}), 2, appending), "two_phase");
-  EXPECT_EQ(likely_best(blocks_of({1 << 20, 1 << 20}), 2, appending), "individual");
-  EXPECT_EQ(likely_best(blocks_of({4096, 4096, 4096}), 2, {3, true, true, true, true}),
-            "individual");  // more ranks than cores: waiting costs more than a write
-  EXPECT_NE(likely_best(blocks_of({4096, 4096}), 2, {2, false, true, true, false}), "two_phase");
 }
 
 RC_GTEST_PROP(EstimateProperty, IsAPositiveTimeOrInfinite, ()) {

@@ -51,6 +51,16 @@ auto count(const std::vector<int>& chosen, int candidate) {
   return std::count(chosen.begin(), chosen.end(), candidate);
 }
 
+/// How many of the next calls the selector wants the time of.
+int timed_of(Selector& selector, const Times& times, int calls) {
+  int timed = 0;
+  for (int call = 0; call < calls; ++call) {
+    timed += selector.wants_time(signature) ? 1 : 0;
+    run(selector, times, 1);
+  }
+  return timed;
+}
+
 TEST(ShortCalls, AShortRunLooksAtNobodyElse) {
   Selector selector;
   EXPECT_EQ(count(run(selector, microseconds(), 50), individual), 50);
@@ -118,12 +128,7 @@ TEST(ShortCalls, ServingCallsAreSampled) {
   Selector selector;
   const auto times = microseconds();
   run(selector, times, 30);
-  int timed = 0;
-  for (int call = 0; call < 64; ++call) {
-    timed += selector.wants_time(signature) ? 1 : 0;
-    run(selector, times, 1);
-  }
-  EXPECT_EQ(timed, 8);
+  EXPECT_EQ(timed_of(selector, times, 64), 8);
 }
 
 TEST(ShortCalls, OneTinyCallSettlesWhoServesTheNext) {
@@ -146,12 +151,7 @@ TEST(ShortCalls, TinyCallsAreSampledFromTheThirdOn) {
   auto times = microseconds();
   times.first_s = 15e-6;
   run(selector, times, 3);
-  int timed = 0;
-  for (int call = 0; call < 16; ++call) {
-    timed += selector.wants_time(signature) ? 1 : 0;
-    run(selector, times, 1);
-  }
-  EXPECT_EQ(timed, 2);
+  EXPECT_EQ(timed_of(selector, times, 16), 2);
 }
 
 TEST(ShortCalls, WhoWillServeANewPatternIsKnownBefore) {
