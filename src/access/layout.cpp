@@ -99,12 +99,16 @@ std::int64_t Access::pieces() const {
   return whole * file.tile->pieces() + (bytes() % file.tile->bytes() != 0 ? 1 : 0);
 }
 
+std::int64_t block_grain(Extent span) {
+  return lowest_bit(static_cast<std::uint64_t>(span.begin | span.end));
+}
+
 std::int64_t Access::grain(Extent span) const {
   if (begin >= end) return coarsest_grain;
-  auto bits = static_cast<std::uint64_t>(span.begin | span.end);
   // A contiguous tile has one-byte blocks, yet its pieces are as long as the access.
-  if (!file.tile->is_contiguous()) bits |= file.tile->grain() | file.origin;
-  return lowest_bit(bits);
+  if (file.tile->is_contiguous()) return block_grain(span);
+  return lowest_bit(static_cast<std::uint64_t>(span.begin | span.end | file.tile->grain() |
+                                               file.origin));
 }
 
 std::uint64_t Access::relative_hash() const {

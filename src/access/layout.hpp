@@ -119,4 +119,7 @@ struct Access {
   std::uint64_t relative_hash() const;
 };
 
+/// The grain of an access that is one block.
+std::int64_t block_grain(Extent span);
+
 }  // namespace choir

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/own_core.hpp"
 #include "mpi/error.hpp"
 #include "mpi/real.hpp"
 
@@ -53,6 +54,21 @@ bool shares_core(Neighbourhood& hood, Arena& arena) {
         arena.vote(1, local).core == here)
       return true;
   return false;
+}
+
+void give_way(Neighbourhood& hood, Arena& arena) {
+  const auto here = this_core();
+  std::vector<int> taken;
+  bool moves = false;  // of two on one core the higher rank: both would meet on the next
+  for (int local = 0; local < hood.local_ranks(); ++local) {
+    if (local == hood.local()) continue;
+    for (const int parity : {0, 1}) {
+      const auto core = arena.vote(parity, local).core;
+      taken.push_back(core - 1);
+      moves = moves || (core == here && local < hood.local());
+    }
+  }
+  if (!moves || !change_core_once(taken)) sched_yield();
 }
 
 Opening::Opening(Neighbourhood& hood, Room& room, const Ballot& mine, const VoteContent& vote)
@@ -127,6 +143,27 @@ void Opening::conclude(const Common& common) {
   shift_ = nobody_asks ? 0 : common.low_shift;
 }
 
+/// The usual end of a repeated call, in one pass over the votes: every rank asks for something, and
+/// has run ahead as this one has. False: conclude() has to tell.
+bool Opening::conclude_alike() {
+  const auto& mine = votes_[hood_.local()];
+  if (mine.ran_ahead == 0) return false;
+  auto& verdict = early_verdict_;
+  verdict.end_of_file = mine.early_end_of_file;
+  for (int local = 0; local < local_ranks_; ++local) {
+    const auto& vote = votes_[local];
+    if (vote.plan_key != mine.plan_key || vote.shift != mine.shift || !vote.asks ||
+        vote.error != 0 || vote.ran_ahead != mine.ran_ahead || vote.writer != mine.writer)
+      return false;
+    verdict.error = std::max(verdict.error, vote.early_error);
+    verdict.end_of_file = std::min(verdict.end_of_file, vote.early_end_of_file);
+    verdict.elapsed_ns = std::max(verdict.elapsed_ns, vote.early_elapsed_ns);
+  }
+  shift_ = mine.shift;
+  known_ = all_ran_ahead_ = true;
+  return true;
+}
+
 /// On one node only: elsewhere a rank that runs ahead would save no message.
 void Opening::conclude_early() {
   const auto strategy = votes_[0].ran_ahead, writer = votes_[0].writer;
@@ -191,8 +228,10 @@ bool Opening::poll() {
     if (hood_.one_node() || hood_.is_leader()) {
       if (!all_arrived()) return false;
       if (hood_.one_node()) {
-        conclude(local_common());
-        conclude_early();
+        if (!conclude_alike()) {
+          conclude(local_common());
+          conclude_early();
+        }
         phase_ = Phase::done;
       } else {
         start_reduction();

@@ -62,6 +62,7 @@ class Opening {
   void arrive_by_vote(Vote& slot);
   bool all_arrived();
   Common local_common() const;
+  bool conclude_alike();
   void conclude(const Common& common);
   void conclude_early();
   void start_reduction();
@@ -84,7 +85,7 @@ class Opening {
   int error_ = 0;
   std::int64_t shift_ = 0;
   std::int64_t bytes_between_nodes_ = 0;
-  Common common_{};
+  Common common_;  ///< while nodes reduce it
   MPI_Request request_ = MPI_REQUEST_NULL;
   std::unique_ptr<Gathering> gathering_;
 };
@@ -125,6 +126,9 @@ bool finished(MPI_Request& request);
 /// Whether another rank of the node came to its last two meetings on the core this rank is on: it
 /// may not be able to go on while this rank only looks. Any thread may ask.
 bool shares_core(Neighbourhood& hood, Arena& arena);
+/// Such a rank gives way: it moves to a core where no rank of the node was seen last, unless the
+/// other one does so, or else lets others run on this one.
+void give_way(Neighbourhood& hood, Arena& arena);
 
 /// Rings every rank of this node.
 void ring_all(Neighbourhood& hood, Room& room);

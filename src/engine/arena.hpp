@@ -80,13 +80,13 @@ struct VoteContent {
 };
 
 /// All that a repeated call has to hear of a neighbour, in one cache line.
-struct alignas(64) Vote : VoteContent {
+struct alignas(128) Vote : VoteContent {
   /// 1 + the number of the meeting this is the vote of, written last. The others look at it until
   /// it changes, and the vote has come with it.
   std::uint64_t arrived = 0;
   std::atomic_ref<std::uint64_t> arrival() { return std::atomic_ref(arrived); }
 };
-static_assert(sizeof(Vote) == 64);
+static_assert(sizeof(Vote) == 128);
 
 /// One of the two cycle buffers of a seat. Its owner opens it for a window; the others place or
 /// take bytes.

@@ -237,8 +237,11 @@ void Call::leave_track() {
     return;
   const auto gathering = gathering_with(*plan_, *pattern_);
   if (!gathering && !plan_->independent()) return;
-  file_.set_track(request_.operation, {pattern_, plan_, request_.access.file.tile, row_, candidate_,
-                                       signature_, ground_.is_new, opening_->mine(), gathering});
+  file_.note_choice(strategy(), reason_);
+  file_.set_track(request_.operation,
+                  {pattern_, plan_, request_.access.file.tile, row_, candidate_, signature_,
+                   ground_.is_new, opening_->mine(), gathering},
+                  ground_);
 }
 
 bool Call::finish_opening() {

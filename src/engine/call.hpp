@@ -37,15 +37,6 @@ struct Opened {
   std::span<const Ballot> ballots;  ///< of all ranks, if the plan is not known
 };
 
-/// What a call finds where it goes, as far as calls of this file tell; equal on all ranks.
-struct Ground {
-  bool is_new = false;   ///< nothing was written there before
-  bool prepared = true;  ///< a strategy that warms up has been there
-
-  /// Such a strategy is not cold there; on new ground there is nothing to find ready.
-  bool warm() const { return is_new || prepared; }
-};
-
 class Call {
  public:
   /// A call with `joint` is a member of it: it agrees and runs together with the others.

@@ -142,7 +142,7 @@ int Call::choose(const PlanInput& in, const Situation& situation) {
     file_.selector().seed(signature_, *remembered);
   const auto choice = file_.selector().next(signature_, offered_);
   if (choice.candidate < 0) return *file_.strategies().find("two_phase");
-  file_.note_signature(signature_);
+  if (choice.phase != select::Phase::brief) file_.note_signature(signature_);
   return take_choice(choice);
 }
 

@@ -191,11 +191,16 @@ void run_direct(Context& context) {
   while (!task.done()) task.poll();
 }
 
+bool needs_no_queue(Operation operation, std::int64_t bytes) {
+  return bytes > 0 && bytes <= most_bytes_at_once &&
+         (operation == Operation::read || bytes < least_queued);
+}
+
 std::optional<Transfer> single_transfer(Operation operation, const Access& access,
                                         const Memory& memory) {
   const auto bytes = access.bytes();
-  if (bytes == 0 || !access.file.tile->is_contiguous() || !memory.layout.tile->is_contiguous() ||
-      bytes > most_bytes_at_once || (operation == Operation::write && bytes >= least_queued))
+  if (!access.file.tile->is_contiguous() || !memory.layout.tile->is_contiguous() ||
+      !needs_no_queue(operation, bytes))
     return std::nullopt;
   return Transfer{access.file.offset_of(access.begin),
                   reinterpret_cast<char*>(memory.layout.offset_of(0)), bytes};

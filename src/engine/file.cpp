@@ -152,7 +152,7 @@ File::File(std::shared_ptr<Neighbourhood> hood, FileFacts facts, Settings settin
 
 File::~File() {
   for (const auto signature : signatures_)
-    if (const auto* state = selector_.state(signature))
+    if (const auto* state = selector().state(signature))
       hood_->learned().remember(facts_.file_system, signature, state->result());
   hood_->learned().store(*hood_, settings_.memory);
   storage_.reset();  // its thread may still be about to ring our bell
@@ -318,10 +318,10 @@ std::pair<std::string, std::string> File::last_choice() {
 }
 
 void File::note_choice(std::string_view strategy, std::string_view reason) {
-  noted_ = nullptr;
   const std::lock_guard lock(choice_mutex_);
-  if (choice_.first != strategy || choice_.second != reason)
-    choice_ = {std::string(strategy), std::string(reason)};
+  if (choice_.first == strategy && choice_.second == reason) return;
+  noted_ = nullptr;
+  choice_ = {std::string(strategy), std::string(reason)};
 }
 
 void File::size_changed() {

@@ -42,7 +42,8 @@ class File final : public FileAccess {
   /// The same change on all ranks, with no call under way. Cycle buffers keep the size they have.
   void change_settings(const Settings& settings);
   const StrategyTable& strategies() const { return table_; }
-  select::Selector& selector() { return selector_; }
+  /// Inside a call. Ends leases: whoever asks may find that another strategy is to serve.
+  select::Selector& selector();
   Witness& witness() { return *witness_; }
   const Parameters& parameters() const { return parameters_; }
   int seats() const { return seats_; }
@@ -67,10 +68,13 @@ class File final : public FileAccess {
   /// A blocking call, the short way: what it came to. Nothing: it is an ordinary call, which was
   /// begun already if `begun` is set.
   std::optional<Finished> repeat(CallRequest& request, std::shared_ptr<Call>& begun);
-  /// Inside a call: by this way the next one of its kind may be repeated.
-  void set_track(Operation operation, Track track) {
-    tracks_[operation == Operation::write ? 1 : 0] = std::move(track);
-  }
+  /// The same for one block of memory and file, as far as there is a lease.
+  Repeated repeat_block(Operation operation, const Transfer& one);
+  /// The ordinary call that goes on where a repeated one came to wait.
+  std::shared_ptr<Call> resume(CallRequest request);
+  /// Inside a call whose choice is noted: by this way the next one of its kind may be repeated, on
+  /// ground as this one's without asking.
+  void set_track(Operation operation, Track track, Ground ground);
   /// Whether nonblocking calls on this file wait to be joined with others. The same on all ranks.
   bool joins() const;
   /// Whether start_joinable() was ever called. The same on all ranks at the same call of the file.
@@ -106,14 +110,19 @@ class File final : public FileAccess {
   Bell& own_bell();
   void resolve_strategies();
   void start_selector();
-  bool may_repeat(const CallRequest& request, const Track& track, Extent span) const;
+  Track& track_of(Operation operation) { return tracks_[operation == Operation::write ? 1 : 0]; }
+  bool may_repeat(const CallRequest& request, const Track& track, Extent span);
+  bool is_leased(Operation operation, const Track& track, const Transfer& one) const;
+  std::optional<Moved> move_block(Operation operation, const Track& track, const Transfer& one);
   Moved move_ahead(const CallRequest& request, const Track& track, std::int64_t shift);
   VoteContent run_ahead(const CallRequest& request, const Track& track, std::int64_t shift,
                         bool timed);
   Outcome verdict_of(const Track& track, const Opening& opening);
   Outcome await_writer(int writer, const Opening& opening);
-  Finished finish_repeated(const CallRequest& request, const Track& track, const Outcome& verdict,
-                           std::int64_t shift, bool timed);
+  bool met_alike(Opening& opening);
+  void book_repeated(Operation operation, Track& track, const Outcome& verdict, std::int64_t shift,
+                     bool timed);
+  void grant_lease(Operation operation, Track& track, Ground ground);
   bool wants_joining();
   void enlist();
 
@@ -131,6 +140,7 @@ class File final : public FileAccess {
   select::Selector selector_;
   std::set<std::uint64_t> signatures_;
   std::array<Track, 2> tracks_;   ///< of reads and of writes
+  std::optional<Ahead> waiting_;  ///< where a repeated call came to wait, until it is resumed
   const Track* noted_ = nullptr;  ///< whose strategy last_choice() tells already
   ExtentSet written_, prepared_to_read_, prepared_to_write_;
   std::unique_ptr<Witness> witness_;

@@ -198,7 +198,7 @@ void Progress::wait(const std::function<bool()>& done, File* file) {
                          : thread_at_work() ? looks_beside_thread
                                             : looks_alone;
   int looks = 0;
-  bool in_the_way = crowded;
+  bool in_the_way = false;
   file->hurry();
   while (true) {
     if (done()) return;
@@ -211,8 +211,10 @@ void Progress::wait(const std::function<bool()>& done, File* file) {
     if (++looks % looks_between_messages == 0 || looks >= most_looks) attend_to_messages(*file);
     if (looks < most_looks) {
       if (looks % looks_between_doubts == 0)
-        in_the_way = crowded || shares_core(file->hood(), *file->room().arena);
-      if (in_the_way || looks >= looks_in_haste)
+        in_the_way = !crowded && shares_core(file->hood(), *file->room().arena);
+      if (in_the_way)
+        give_way(file->hood(), *file->room().arena);
+      else if (crowded || looks >= looks_in_haste)
         sched_yield();
       else
         __builtin_ia32_pause();

@@ -1,7 +1,5 @@
 #include "engine/repeat.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <bit>
 
@@ -21,18 +19,17 @@ constexpr int looks_between_doubts = 32;
 /// Nobody forgets to ring, but if somebody did it shall not be noticed.
 constexpr double longest_nap = 0.01;
 
-/// Looks until `found`, but not for long. The kernel may put two ranks on one core, and they then
-/// stay there for hundreds of calls. Only if that is so, as `on_own_core` tells, others are let run
-/// in between: on a busy machine that costs a time slice.
-template <class Found, class OnOwnCore>
-bool look_for(Found&& found, OnOwnCore&& on_own_core, bool crowded) {
+/// Looks until `found`, but not for long. Only if the one waited for is on this core, as
+/// `on_own_core` tells, this rank gives way in between: on a busy machine that costs a time slice.
+template <class Found, class OnOwnCore, class GiveWay>
+bool look_for(Found&& found, OnOwnCore&& on_own_core, GiveWay&& give_way, bool crowded) {
   bool in_the_way = false;
   for (int looks = 0; looks < (crowded ? 1 : looks_for_others); ++looks) {
     if (found()) return true;
     if (looks < looks_in_haste) continue;
     if (looks % looks_between_doubts == 0) in_the_way = on_own_core();
     if (in_the_way)
-      sched_yield();
+      give_way();
     else
       __builtin_ia32_pause();
   }
@@ -40,18 +37,23 @@ bool look_for(Found&& found, OnOwnCore&& on_own_core, bool crowded) {
 }
 
 /// What of a ballot depends on the place.
-void place(Ballot& ballot, const Access& access, Extent span) {
+void place(Ballot& ballot, Extent span, std::int64_t grain) {
   ballot.low = span.begin;
   ballot.high = span.end;
   ballot.grain_exponent =
-      static_cast<std::uint8_t>(std::countr_zero(static_cast<std::uint64_t>(access.grain(span))));
+      static_cast<std::uint8_t>(std::countr_zero(static_cast<std::uint64_t>(grain)));
+}
+
+/// Bytes of a read of `wanted` bytes that end before the file does, `until_end` bytes further on.
+std::int64_t bytes_before_end(std::int64_t until_end, std::int64_t wanted) {
+  return std::clamp<std::int64_t>(until_end, 0, wanted);
 }
 
 }  // namespace
 
 Ballot ballot_of(const Access& access, const Shape& shape) {
   Ballot mine;
-  place(mine, access, access.span());
+  place(mine, access.span(), access.grain());
   mine.bytes = access.bytes();
   mine.pieces = static_cast<std::uint64_t>(access.pieces()) & 0xffff'ffff'ffff;
   mine.hash = mine.bytes > 0 ? access.relative_hash() : 0;
@@ -64,21 +66,51 @@ std::int64_t bytes_moved(const CallRequest& request, const Outcome& verdict) {
   const auto& access = request.access;
   if (verdict.end_of_file == no_end_of_file || request.operation == Operation::write)
     return access.bytes();
-  return std::clamp<std::int64_t>(access.file.position_of(verdict.end_of_file) - access.begin, 0,
-                                  access.bytes());
+  return bytes_before_end(access.file.position_of(verdict.end_of_file) - access.begin,
+                          access.bytes());
+}
+
+select::Selector& File::selector() {
+  for (auto& track : tracks_) {
+    if (track.lease.unbooked > 0) {
+      hood_->plans().hits += track.lease.unbooked;
+      if (track.candidate >= 0)
+        selector_.serve_unattended(track.signature, track.lease.unbooked);
+    }
+    track.lease = {};
+  }
+  return selector_;
+}
+
+void File::set_track(Operation operation, Track track, Ground ground) {
+  selector();  // what the track before has not told yet
+  auto& place = track_of(operation);
+  place = std::move(track);
+  noted_ = &place;
+  grant_lease(operation, place, ground);
 }
 
 /// The same answer as an ordinary call's that runs ahead, for a pattern that did before.
-bool File::may_repeat(const CallRequest& request, const Track& track, Extent span) const {
+bool File::may_repeat(const CallRequest& request, const Track& track, Extent span) {
   if (request.error != 0 || witness_->wanted() || !track.fits(request.access) ||
       request.access.bytes() > most_bytes_ahead)
     return false;
   if (track.candidate < 0) return true;
   // A rank that asks for nothing does not know where the others go; it does as they did.
-  if (request.access.bytes() == 0) return selector_.settled(track.signature) == track.candidate;
+  if (request.access.bytes() == 0) return selector().settled(track.signature) == track.candidate;
   const auto here = ground(request.operation, track.entry->span_at(span.begin - track.entry->low));
   return here.is_new == track.new_ground &&
-         selector_.settled(track.signature, here.warm()) == track.candidate;
+         selector().settled(track.signature, here.warm()) == track.candidate;
+}
+
+/// Moves one block by the track's plan. Nothing: there is more to it than that.
+std::optional<Moved> File::move_block(Operation operation, const Track& track,
+                                      const Transfer& one) {
+  if (track.plan->exchange != Exchange::none)
+    return is_small_block(one) ? std::optional(move_mapped(*this, operation, one)) : std::nullopt;
+  int error = 0;
+  Storage* const there = storage(error);
+  return there != nullptr ? std::optional(there->move(operation, one)) : std::nullopt;
 }
 
 /// Moves this rank's bytes by the track's plan, or leaves them to its writer.
@@ -88,13 +120,8 @@ Moved File::move_ahead(const CallRequest& request, const Track& track, std::int6
                 request.memory);
     return {};
   }
-  const bool direct = track.plan->exchange == Exchange::none;
-  if (const auto one = single_transfer(request.operation, request.access, request.memory)) {
-    int error = 0;
-    Storage* const there = direct ? storage(error) : nullptr;
-    if (there != nullptr) return there->move(request.operation, *one);
-    if (!direct && is_small_block(*one)) return move_mapped(*this, request.operation, *one);
-  }
+  if (const auto one = single_transfer(request.operation, request.access, request.memory))
+    if (const auto moved = move_block(request.operation, track, *one)) return *moved;
   Context context{*hood_,
                   *room_,
                   *this,
@@ -112,25 +139,42 @@ Moved File::move_ahead(const CallRequest& request, const Track& track, std::int6
                   {},
                   false,
                   0};
-  direct ? run_direct(context) : run_mapped(context);
+  track.plan->exchange == Exchange::none ? run_direct(context) : run_mapped(context);
   return {context.error, context.end_of_file};
 }
+
+namespace {
+
+/// What a rank that has moved its bytes says to the others.
+VoteContent vote_of(const Track& track, std::int64_t shift, const Moved& moved) {
+  VoteContent vote;
+  vote.writer = static_cast<std::uint16_t>(track.gathering.writer + 1);
+  vote.plan_key = track.entry->key;
+  vote.shift = shift;
+  vote.asks = track.entry->bytes > 0;
+  vote.ran_ahead = static_cast<std::uint16_t>(track.row + 1);
+  vote.early_error = moved.error == 0 ? 0 : error_class_of(moved.error);
+  vote.early_end_of_file = moved.end_of_file;
+  return vote;
+}
+
+}  // namespace
 
 /// Moves this rank's bytes; what it then has to say to the others.
 VoteContent File::run_ahead(const CallRequest& request, const Track& track, std::int64_t shift,
                             bool timed) {
   const auto started = timed ? now_ns() : 0;
-  const auto moved = move_ahead(request, track, shift);
-  VoteContent vote;
-  vote.writer = static_cast<std::uint16_t>(track.gathering.writer + 1);
-  vote.plan_key = track.entry->key;
-  vote.shift = shift;
-  vote.asks = request.access.bytes() > 0;
-  vote.ran_ahead = static_cast<std::uint16_t>(track.row + 1);
-  vote.early_error = moved.error == 0 ? 0 : error_class_of(moved.error);
-  vote.early_end_of_file = moved.end_of_file;
+  auto vote = vote_of(track, shift, move_ahead(request, track, shift));
   vote.early_elapsed_ns = timed ? now_ns() - started : 0;
   return vote;
+}
+
+/// Whether all ranks are here and have done the same as this one. If not, an ordinary call has to
+/// go on from where `opening` is.
+bool File::met_alike(Opening& opening) {
+  return look_for([&] { return opening.poll(); }, [&] { return opening.waits_for_own_core(); },
+                  [&] { give_way(*hood_, *room_->arena); }, hood_->crowded()) &&
+         opening.all_ran_ahead();
 }
 
 /// How the call went, in which every rank has done the same.
@@ -149,7 +193,8 @@ Outcome File::await_writer(int writer, const Opening& opening) {
     return told.has_value();
   };
   const auto on_own_core = [&] { return opening.came_on_own_core(writer); };
-  if (look_for(hear, on_own_core, hood_->crowded())) return *told;
+  const auto step_aside = [&] { give_way(*hood_, *room_->arena); };
+  if (look_for(hear, on_own_core, step_aside, hood_->crowded())) return *told;
   while (true) {
     Nap nap(own_bell());
     if (hear()) return *told;
@@ -158,31 +203,40 @@ Outcome File::await_writer(int writer, const Opening& opening) {
 }
 
 /// Only the books are left.
-Finished File::finish_repeated(const CallRequest& request, const Track& track,
-                               const Outcome& verdict, std::int64_t shift, bool timed) {
+void File::book_repeated(Operation operation, Track& track, const Outcome& verdict,
+                         std::int64_t shift, bool timed) {
   ++hood_->plans().hits;
-  const auto& strategy = table_.rows()[static_cast<std::size_t>(track.row)].name;
-  if (track.candidate >= 0) {
-    const auto span = track.entry->span_at(shift);
-    const bool cold = table_.rows()[static_cast<std::size_t>(track.row)].warms_up &&
-                      !ground(request.operation, span).warm();
-    note_ground(request.operation, span, track.row);
-    const auto choice = selector_.serve(track.signature);
-    if (timed || noted_ != &track) note_choice(strategy, choice.reason);
+  const auto& strategy = table_.rows()[static_cast<std::size_t>(track.row)];
+  if (track.candidate < 0) {
+    if (noted_ != &track) note_choice(strategy.name, "set");
     noted_ = &track;
-    if (verdict.error != 0 || track.entry->total_bytes == 0)
-      selector_.abandon(track.signature, track.candidate);
-    else if (!timed)
-      selector_.forgo_time(track.signature, track.candidate);
-    else
-      selector_.record(track.signature, track.candidate,
-                       static_cast<double>(verdict.elapsed_ns) * 1e-9, track.entry->total_bytes,
-                       cold);
-  } else if (noted_ != &track) {
-    note_choice(strategy, "set");
-    noted_ = &track;
+    return;
   }
-  return {verdict.error, verdict.error == 0 ? bytes_moved(request, verdict) : 0};
+  const auto span = track.entry->span_at(shift);
+  const bool cold = strategy.warms_up && !ground(operation, span).warm();
+  note_ground(operation, span, track.row);
+  auto& books = selector();
+  const auto choice = books.serve(track.signature);
+  if (timed || noted_ != &track) note_choice(strategy.name, choice.reason);
+  noted_ = &track;
+  if (verdict.error != 0 || track.entry->total_bytes == 0)
+    books.abandon(track.signature, track.candidate);
+  else if (!timed)
+    books.forgo_time(track.signature, track.candidate);
+  else
+    books.record(track.signature, track.candidate, static_cast<double>(verdict.elapsed_ns) * 1e-9,
+                 track.entry->total_bytes, cold);
+}
+
+/// For the calls after one that went well on such ground.
+void File::grant_lease(Operation operation, Track& track, Ground ground) {
+  constexpr std::int64_t while_it_is_fixed = std::int64_t{1} << 40;
+  if (track.gathering || witness_->wanted() || !needs_no_queue(operation, track.entry->bytes))
+    return;
+  track.lease.calls = track.candidate < 0
+                          ? while_it_is_fixed
+                          : selector_.unattended(track.signature, ground.warm());
+  track.lease.ground = ground;
 }
 
 std::optional<Finished> File::repeat(CallRequest& request, std::shared_ptr<Call>& begun) {
@@ -190,24 +244,75 @@ std::optional<Finished> File::repeat(CallRequest& request, std::shared_ptr<Call>
   if (busy()) return std::nullopt;  // whoever advances those calls may have the lock for long
   {
     const std::lock_guard lock(mutex_);
-    const auto& track = tracks_[request.operation == Operation::write ? 1 : 0];
+    auto& track = track_of(request.operation);
     const auto span = request.access.span();
     if (!may_repeat(request, track, span)) return std::nullopt;
-    const bool timed = track.candidate >= 0 && selector_.wants_time(track.signature);
+    const bool timed = track.candidate >= 0 && selector().wants_time(track.signature);
     const auto vote = run_ahead(request, track, span.begin - track.entry->low, timed);
     auto mine = track.ballot;
-    place(mine, request.access, span);
+    place(mine, span, request.access.grain(span));
     const auto number = room_->calls;
     Opening opening(*hood_, *room_, mine, vote);
-    const bool met = look_for([&] { return opening.poll(); },
-                              [&] { return opening.waits_for_own_core(); }, hood_->crowded());
-    if (met && opening.all_ran_ahead())
-      return finish_repeated(request, track, verdict_of(track, opening), opening.shift(), timed);
-    begun =
-        std::make_shared<Call>(*this, std::move(request), Ahead{track, std::move(opening), number});
+    if (met_alike(opening)) {
+      const auto verdict = verdict_of(track, opening);
+      const auto shift = opening.shift();
+      const auto found = ground(request.operation, track.entry->span_at(shift));
+      book_repeated(request.operation, track, verdict, shift, timed);
+      if (verdict.error != 0) return Finished{verdict.error, 0};
+      grant_lease(request.operation, track, found);
+      return Finished{0, bytes_moved(request, verdict)};
+    }
+    waiting_.emplace(Ahead{track, std::move(opening), number});
   }
-  enter(begun);
+  begun = resume(std::move(request));
   return std::nullopt;
+}
+
+/// On the ground the lease is for; elsewhere the selector has to be asked.
+bool File::is_leased(Operation operation, const Track& track, const Transfer& one) const {
+  if (track.lease.calls == 0 || one.length != track.entry->bytes || noted_ != &track ||
+      track.worn_out())
+    return false;
+  if (track.candidate < 0) return true;
+  return ground(operation, track.entry->span_at(one.offset - track.entry->low)) ==
+         track.lease.ground;
+}
+
+Repeated File::repeat_block(Operation operation, const Transfer& one) {
+  using enum Repeated::Way;
+  if (busy()) return {};
+  const std::lock_guard lock(mutex_);
+  auto& track = track_of(operation);
+  if (!is_leased(operation, track, one)) return {};
+  const auto moved = move_block(operation, track, one);
+  if (!moved) return {};
+  apart_.store(true, std::memory_order_relaxed);
+  const auto shift = one.offset - track.entry->low;
+  const Extent span{one.offset, one.offset + one.length};
+  auto mine = track.ballot;
+  place(mine, span, block_grain(span));
+  const auto number = room_->calls;
+  Opening opening(*hood_, *room_, mine, vote_of(track, shift, *moved));
+  if (!met_alike(opening)) {
+    waiting_.emplace(Ahead{track, std::move(opening), number});
+    return {begun};
+  }
+  const auto& verdict = opening.early_verdict();
+  if (verdict.error != 0) {
+    book_repeated(operation, track, verdict, shift, false);
+    return {finished, {verdict.error, 0}};
+  }
+  --track.lease.calls;
+  ++track.lease.unbooked;
+  if (track.lease.ground.is_new) note_ground(operation, track.entry->span_at(shift), track.row);
+  return {finished, {0, bytes_before_end(verdict.end_of_file - one.offset, one.length)}};
+}
+
+std::shared_ptr<Call> File::resume(CallRequest request) {
+  auto call = std::make_shared<Call>(*this, std::move(request), std::move(*waiting_));
+  waiting_.reset();
+  enter(call);
+  return call;
 }
 
 }  // namespace choir

@@ -5,6 +5,9 @@
 // call that fits the track moves its bytes, meets the others once and is over, without a Call being
 // made. Where another rank asks otherwise or is late, an ordinary call takes over the meeting as it
 // stands.
+//
+// Shorter still is the way of a single block while its track has a lease: the selector has said for
+// how many calls it need not be asked, and what all of them have in common is kept.
 #pragma once
 
 #include <memory>
@@ -22,6 +25,23 @@ inline constexpr int most_vain_runs_ahead = 2;
 /// them again.
 inline constexpr std::int64_t most_bytes_ahead = std::int64_t{16} << 20;
 
+/// What a call finds where it goes, as far as calls of this file tell; equal on all ranks.
+struct Ground {
+  bool is_new = false;   ///< nothing was written there before
+  bool prepared = true;  ///< a strategy that warms up has been there
+
+  /// Such a strategy is not cold there; on new ground there is nothing to find ready.
+  bool warm() const { return is_new || prepared; }
+  bool operator==(const Ground&) const = default;
+};
+
+/// Calls of a track that are made without asking who serves them.
+struct Lease {
+  std::int64_t calls = 0;     ///< left; 0: there is none
+  std::int64_t unbooked = 0;  ///< made, and not told the selector yet
+  Ground ground;              ///< on which it is valid
+};
+
 struct Track {
   std::shared_ptr<PlanEntry> entry;  ///< null: there is no track
   std::shared_ptr<const Plan> plan;
@@ -32,13 +52,18 @@ struct Track {
   bool new_ground = false;  ///< the signature is that of ground nothing was written to
   Ballot ballot;            ///< this rank's, where it was then
   Gathering gathering;      ///< if ranks do not move their bytes but leave them to a writer
+  Lease lease = {};
 
   /// Whether `access` is the track's pattern, wherever it lies.
   bool fits(const Access& access) const {
     return entry && access.bytes() == entry->bytes &&
-           (entry->bytes == 0 ||
-            (access.file.tile == tile && access.begin % tile->bytes() == entry->begin_in_tile)) &&
-           entry->vain_runs_ahead.load(std::memory_order_relaxed) <= most_vain_runs_ahead;
+           (entry->bytes == 0 || (access.file.tile == tile &&
+                                  access.begin % tile->bytes() == entry->begin_in_tile)) &&
+           !worn_out();
+  }
+  /// Too often others asked otherwise.
+  bool worn_out() const {
+    return entry->vain_runs_ahead.load(std::memory_order_relaxed) > most_vain_runs_ahead;
   }
 };
 
@@ -53,6 +78,17 @@ struct Ahead {
 struct Finished {
   int error = 0;  ///< an MPI error class, equal on all ranks
   std::int64_t bytes = 0;
+};
+
+/// How far a block came on the shortest way.
+struct Repeated {
+  enum class Way {
+    none,      ///< it is not that way's; nothing has happened
+    begun,     ///< its bytes are moved, but the others are not here: File::resume() has to go on
+    finished,  ///< as `finished` says
+  };
+  Way way = Way::none;
+  Finished finished = {};
 };
 
 /// What a rank tells the others of its request.

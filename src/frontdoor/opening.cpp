@@ -10,6 +10,7 @@
 
 #include "access/datatype.hpp"
 #include "engine/progress.hpp"
+#include "frontdoor/collective.hpp"
 #include "frontdoor/recording.hpp"
 #include "frontdoor/rehearsal.hpp"
 #include "frontdoor/requests.hpp"
@@ -84,13 +85,6 @@ Settings agreed_settings(MPI_Comm comm, MPI_Info info) {
     settings.fault.clear();
   }
   return settings;
-}
-
-/// Types that MPI_File_get_view returns are ours to free, unless they are predefined.
-void free_if_derived(MPI_Datatype type) {
-  int integers = 0, addresses = 0, types = 0, combiner = MPI_COMBINER_NAMED;
-  if (PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS) return;
-  if (combiner != MPI_COMBINER_NAMED) PMPI_Type_free(&type);
 }
 
 /// The path behind a name such as "ufs:/scratch/x"; the prefixes are the host MPIs' drivers.
@@ -242,23 +236,38 @@ int close_file(MPI_File* handle) {
 
 namespace {
 
-/// What the engine needs to know of the view the host MPI has just accepted.
-View view_in_force(MPI_File handle, MPI_Datatype etype, MPI_Datatype filetype) {
+/// What the engine needs to know of the view the host MPI has just accepted. (A displacement that
+/// only the host knows, MPI_DISPLACEMENT_CURRENT, is for sequential files, which it serves alone.)
+View view_in_force(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
+                   const char* representation) {
   View view;
-  MPI_Offset displacement = 0;
-  MPI_Datatype used_etype = MPI_DATATYPE_NULL, used_filetype = MPI_DATATYPE_NULL;
-  char representation[MPI_MAX_DATAREP_STRING + 1] = {};
-  check(REAL(File_get_view)(handle, &displacement, &used_etype, &used_filetype, representation));
-  free_if_derived(used_etype);
-  free_if_derived(used_filetype);
   MPI_Count bytes = 0;
   check(PMPI_Type_size_x(etype, &bytes));
   view.layout = {tile_of(filetype), displacement};
   view.etype_bytes = bytes;
-  view.served = std::strcmp(representation, "native") == 0 && bytes > 0 &&
+  view.served = strcasecmp(representation, "native") == 0 && bytes > 0 &&
                 view.layout.tile->bytes() > 0 && view.layout.tile->ascending() &&
                 displacement + view.layout.tile->span().begin >= 0;
   return view;
+}
+
+/// Collective: what all ranks of a file say, once no call of it is under way.
+struct Agreed {
+  int worst = MPI_SUCCESS;  ///< of their error classes
+  bool everyone = false;
+};
+Agreed agree(File& engine, int error_class, bool mine) {
+  Progress::instance().wait([&] { return !engine.busy(); }, &engine);
+  Outcome outcome;
+  outcome.error = error_class;
+  outcome.end_of_file = mine ? 1 : 0;  // the least of all ranks will count
+  try {
+    Closing meeting(engine.hood(), engine.room(), outcome);
+    Progress::instance().wait([&] { return meeting.poll(); }, &engine);
+    return {meeting.verdict().error, meeting.verdict().end_of_file != 0};
+  } catch (const MpiError& e) {
+    return {class_of(e.code)};
+  }
 }
 
 }  // namespace
@@ -270,20 +279,17 @@ int set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype, MPI_D
   if (file == nullptr) return code;
   View view;
   try {
-    if (code == MPI_SUCCESS) view = view_in_force(handle, etype, filetype);
+    if (code == MPI_SUCCESS) view = view_in_force(displacement, etype, filetype, representation);
   } catch (const MpiError&) {
     view.served = false;
   }
   // Ranks may have different filetypes. One that cannot be served needs the host MPI on all ranks,
   // and a view that the host refused on one rank is an error on all.
-  int worst[2] = {0, view.served ? 0 : 1};
-  if (code != MPI_SUCCESS) PMPI_Error_class(code, &worst[0]);
   const bool mine_failed = code != MPI_SUCCESS;
-  if (PMPI_Allreduce(MPI_IN_PLACE, worst, 2, MPI_INT, MPI_MAX, file->engine->room().comm.get()) !=
-      MPI_SUCCESS)
-    worst[1] = 1;
-  view.served = worst[1] == 0;
-  if (worst[0] != 0) return mine_failed ? code : raise(handle, worst[0]);
+  const auto [worst, everyone] =
+      agree(*file->engine, mine_failed ? class_of(code) : MPI_SUCCESS, view.served);
+  view.served = everyone;
+  if (worst != 0) return mine_failed ? code : raise(handle, worst);
   file->view = view;
   file->pointer_known = false;
   record_view(*file);
@@ -336,13 +342,9 @@ int sync_file(MPI_File handle) {
   // The host flushes only if it knows of a write, and it knows nothing of choir's.
   auto& engine = *file->engine;
   Progress::instance().wait([&] { return !engine.busy(); }, &engine);
-  int worst = engine.flush();
-  if (code != MPI_SUCCESS) PMPI_Error_class(code, &worst);
-  if (PMPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MAX, engine.room().comm.get()) !=
-      MPI_SUCCESS)
-    worst = MPI_ERR_OTHER;
-  if (code != MPI_SUCCESS) return code;
-  return raise(handle, worst);
+  const int flushed = engine.flush();
+  const auto worst = agree(engine, code != MPI_SUCCESS ? class_of(code) : flushed, true).worst;
+  return code != MPI_SUCCESS ? code : raise(handle, worst);
 }
 
 int set_atomicity(MPI_File handle, int flag) {

@@ -10,6 +10,7 @@
 #include "engine/present.hpp"
 #include "frontdoor/collective.hpp"
 #include "frontdoor/requests.hpp"
+#include "mpi/real.hpp"
 
 namespace choir {
 namespace {
@@ -95,7 +96,10 @@ void think() {
 
 void rehearse(const std::shared_ptr<Neighbourhood>& hood, Settings settings) {
   static std::once_flag once;
-  std::call_once(once, make_code_present);
+  std::call_once(once, [] {
+    make_code_present();
+    find_file_functions();
+  });
   if (!hood->one_node() || hood->crowded() || !hood->take_rehearsal()) return;
   const NamelessFile stage;
   OpenFile file;

@@ -114,6 +114,26 @@ int choose(const Policy& p, State& s) {
   return decision.candidate;
 }
 
+/// Whether nobody needs to think about the next call.
+bool is_brief(const Policy& p, const State& s) {
+  return s.phase == Phase::brief && s.calls < p.brief_calls;
+}
+
+/// A pattern of which nothing is known, and whose calls are expected to be short.
+void begin_brief(const Policy& p, State& s, std::span<const Candidate> candidates) {
+  const int likely = least_estimated(candidates);
+  if (s.calls > 0 || !s.remembered.name.empty() || likely == nobody ||
+      candidates[static_cast<std::size_t>(likely)].estimate_s >= p.tiny_call_s)
+    return;
+  s.phase = Phase::brief;
+  s.winner = likely;
+}
+
+Choice serve_brief(State& s) {
+  ++s.calls;
+  return {s.winner, s.phase, "calls this short are not examined yet"};
+}
+
 /// What the calls of others than native took, to be compared with native in their place. A hiccup
 /// of a well-known candidate would have met native as well.
 void count_against_native(State& s, int candidate, double cost) {
@@ -129,6 +149,8 @@ void count_against_native(State& s, int candidate, double cost) {
 
 std::string_view phase_name(Phase phase) {
   switch (phase) {
+    case Phase::brief:
+      return "brief";
     case Phase::examining:
       return "examining";
     case Phase::serving:
@@ -175,6 +197,7 @@ State& Selector::touch(std::uint64_t signature) {
 int Selector::settled(std::uint64_t signature, bool prepared) const {
   const State* const s = state(signature);
   if (s == nullptr || s->winner == nobody) return nobody;
+  if (s->phase == Phase::brief) return is_brief(policy_, *s) ? s->winner : nobody;
   if (!prepared && serves_cold(*s)) return nobody;
   if (prepared && s->phase == Phase::serving && !s->from_memory)
     for (int i = 0; i < static_cast<int>(s->candidates.size()); ++i)
@@ -186,6 +209,7 @@ int Selector::settled(std::uint64_t signature, bool prepared) const {
 
 Choice Selector::serve(std::uint64_t signature) {
   State& s = touch(signature);
+  if (s.phase == Phase::brief) return serve_brief(s);
   ++s.calls;
   ++s.candidates[s.winner].calls;
   ++s.candidates[s.winner].outstanding;
@@ -195,6 +219,7 @@ Choice Selector::serve(std::uint64_t signature) {
 int Selector::peek(std::uint64_t signature, std::span<const Candidate> candidates) {
   State* const s = find(signature);
   if (s == nullptr) return least_estimated(candidates);  // as next() would begin
+  if (is_brief(policy_, *s)) return s->winner;
   if (!same_candidates(*s, candidates)) return nobody;
   note_cold_ones(*s, candidates);
   return decide(policy_, *s).candidate;
@@ -203,6 +228,8 @@ int Selector::peek(std::uint64_t signature, std::span<const Candidate> candidate
 Choice Selector::next(std::uint64_t signature, std::span<const Candidate> candidates) {
   if (candidates.empty()) return {};
   State& s = touch(signature);
+  begin_brief(policy_, s, candidates);
+  if (is_brief(policy_, s)) return serve_brief(s);
   if (!same_candidates(s, candidates)) start_state(policy_, s, candidates);
   note_cold_ones(s, candidates);
   const int chosen = choose(policy_, s);
@@ -215,12 +242,36 @@ Choice Selector::next(std::uint64_t signature, std::span<const Candidate> candid
   return {chosen, s.phase, s.reason};
 }
 
+namespace {
+
+/// Of so many calls one is timed.
+int calls_per_sample(const Policy& p, const State& s) {
+  if (s.phase == Phase::brief) return std::max(1, p.brief_calls);
+  if (s.phase != Phase::serving) return 1;
+  if (s.recorded > 2 && s.call_s < p.tiny_call_s) return std::max(1, p.tiny_sample_every);
+  return s.reference > 0 && s.call_s < p.short_call_s ? std::max(1, p.sample_every) : 1;
+}
+
+}  // namespace
+
 bool Selector::wants_time(std::uint64_t signature) const {
   const State* const s = state(signature);
-  if (s == nullptr || s->phase != Phase::serving) return true;
-  const bool tiny = s->recorded > 2 && s->call_s < policy_.tiny_call_s;
-  const bool sampled = tiny || (s->reference > 0 && s->call_s < policy_.short_call_s);
-  return !sampled || s->calls % std::max(1, policy_.sample_every) == 0;
+  return s == nullptr || s->calls % calls_per_sample(policy_, *s) == 0;
+}
+
+std::int64_t Selector::unattended(std::uint64_t signature, bool prepared) const {
+  if (settled(signature, prepared) == nobody) return 0;
+  const State& s = *state(signature);
+  const int every = calls_per_sample(policy_, s);
+  const auto until_sample = (every - s.calls % every) % every;
+  const bool bound = s.phase == Phase::only || s.phase == Phase::brief || s.from_memory;
+  return bound ? until_sample : std::min(until_sample, s.quiet_until - s.calls);
+}
+
+void Selector::serve_unattended(std::uint64_t signature, std::int64_t calls) {
+  State& s = touch(signature);
+  s.calls += calls;
+  if (s.phase != Phase::brief) s.candidates[s.winner].calls += calls;
 }
 
 State* Selector::ended(std::uint64_t signature, int candidate) {
@@ -237,6 +288,10 @@ void Selector::record(std::uint64_t signature, int candidate, double slowest_sec
                       std::int64_t bytes, bool cold) {
   if (!(slowest_seconds > 0) || !std::isfinite(slowest_seconds)) {
     abandon(signature, candidate);
+    return;
+  }
+  if (State* const s = find(signature); s != nullptr && s->phase == Phase::brief) {
+    if (slowest_seconds >= policy_.light_look_s) s->calls = policy_.brief_calls;  // no longer
     return;
   }
   State* const s = ended(signature, candidate);

@@ -5,6 +5,9 @@
 // Not thread-safe: one Selector belongs to one open file, whose collective calls are ordered.
 //
 // How a signature lives:
+//   brief       calls estimated to take microseconds: the likely best serves, and nothing is kept
+//               but their number, until there are enough of them to be worth a thought, or one
+//               takes long after all.
 //   examining   candidates serve real calls, the likely best first, `native` second. One call is
 //               enough to drop a hopeless one; the others get `calls_each`. A look that would cost
 //               more than the budget allows waits until the run has earned it.
@@ -44,7 +47,7 @@ struct Candidate {
   double warm_estimate_s = 0;   ///< where it is cold: the same where it is not
 };
 
-enum class Phase { examining, serving, confirming, only };
+enum class Phase { brief, examining, serving, confirming, only };
 std::string_view phase_name(Phase phase);
 
 struct Choice {
@@ -90,7 +93,9 @@ struct Policy {
   double thought_share = 0.01;   ///< ... would be more than this share of the calls' time
   double short_call_s = 1e-4;    ///< of calls shorter than this only every ...
   int sample_every = 8;          ///< ... so many-th is timed while one candidate serves ...
-  double tiny_call_s = 1e-5;     ///< ... and of those shorter than this from the third on
+  double tiny_call_s = 1e-5;     ///< ... and of those shorter than this, from the third on, ...
+  int tiny_sample_every = 64;    ///< ... every so many-th
+  int brief_calls = 64;          ///< of those estimated to be so short are not examined
   std::size_t max_states = 256;  ///< signatures remembered; the least recently used goes first
 };
 
@@ -144,7 +149,7 @@ struct Remembered {
 
 /// Everything known under one signature.
 struct State {
-  std::vector<CandidateState> candidates;
+  std::vector<CandidateState> candidates;  ///< none while it is brief
   int winner = -1;  ///< serving candidate, or the incumbent of an examination
   Phase phase = Phase::examining;
   std::string reason;
@@ -197,6 +202,11 @@ class Selector {
   int settled(std::uint64_t signature, bool prepared = true) const;
   /// next() for a signature whose candidate is settled.
   Choice serve(std::uint64_t signature);
+  /// How many of the coming calls are settled, and their time of no use: until then nobody needs to
+  /// ask. A call that fails ends it.
+  std::int64_t unattended(std::uint64_t signature, bool prepared = true) const;
+  /// So many of them have been served.
+  void serve_unattended(std::uint64_t signature, std::int64_t calls);
 
   /// Whether the time of a call that is settled is of any use: very short ones are sampled.
   bool wants_time(std::uint64_t signature) const;

@@ -229,6 +229,56 @@ void unequal_blocks(Checks& t) {
   t.expect_file(expected, "all rounds");
 }
 
+/// Long enough that the selector is asked now and then, by ranks that name their bytes by different
+/// types; in some rounds one of them asks for half, or for nothing.
+void many_small_ones(Checks& t) {
+  OpenFile file(t, read_write);
+  const bool doubles = t.rank % 2 == 1;
+  const MPI_Datatype type = doubles ? MPI_DOUBLE : MPI_BYTE;
+  const int size = doubles ? 8 : 1;
+  for (int round = 0; round < 200; ++round) {
+    const int bytes = round % 50 == 49 && t.rank == 0 ? (round < 100 ? block / 2 : 0) : block;
+    const MPI_Offset at = MPI_Offset{block} * (t.ranks * (round % 20) + t.rank);
+    const Bytes mine = pattern(round, t.rank);
+    MPI_Status status;
+    t.expect_success(MPI_File_write_at_all(file, at, mine.data(), bytes / size, type, &status),
+                     "write");
+    t.expect(count_of(status, MPI_BYTE) == bytes, "all of it was written");
+    Bytes found(block);
+    t.expect_success(MPI_File_read_at_all(file, at, found.data(), bytes / size, type, &status),
+                     "read");
+    t.expect(count_of(status, MPI_BYTE) == bytes &&
+                 std::equal(found.begin(), found.begin() + bytes, mine.begin()),
+             fmt::format("round {} as it was written", round));
+  }
+}
+
+/// The same calls after the view has moved, and in units of its etype.
+void moved_view(Checks& t) {
+  OpenFile file(t, read_write);
+  const MPI_Offset distance = MPI_Offset{block} * t.ranks * warm;
+  Bytes expected;
+  for (int place = 0; place < 3; ++place) {
+    const MPI_Datatype etype = place == 1 ? MPI_DOUBLE : MPI_BYTE;
+    const int unit = place == 1 ? 8 : 1;
+    t.expect_success(
+        MPI_File_set_view(file, place * distance, etype, etype, "native", MPI_INFO_NULL), "view");
+    for (int round = 0; round < warm; ++round) {
+      const Bytes mine = pattern(10 * place + round, t.rank);
+      const MPI_Offset at = MPI_Offset{block} * (t.ranks * round + t.rank) / unit;
+      t.expect_success(
+          MPI_File_write_at_all(file, at, mine.data(), block, MPI_BYTE, MPI_STATUS_IGNORE),
+          "write");
+      for (int r = 0; r < t.ranks; ++r) {
+        const Bytes theirs = pattern(10 * place + round, r);
+        expected.insert(expected.end(), theirs.begin(), theirs.end());
+      }
+    }
+  }
+  make_visible(t, file);
+  t.expect_file(expected, "three times as many rounds");
+}
+
 /// Nonblocking calls and other patterns in between, in the same file.
 void mixed_with_others(Checks& t) {
   OpenFile file(t, read_write);
@@ -265,6 +315,8 @@ constexpr NamedCheck checks[] = {
     {"end_of_file", end_of_file},
     {"cut_by_others", cut_by_others},
     {"unequal_blocks", unequal_blocks},
+    {"many_small_ones", many_small_ones},
+    {"moved_view", moved_view},
     {"mixed_with_others", mixed_with_others},
 };
 

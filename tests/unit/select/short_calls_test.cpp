@@ -34,8 +34,8 @@ std::vector<int> run(Selector& selector, const Times& times, int calls, bool col
   const auto candidates = offered(times, cold);
   for (int call = 0; call < calls; ++call) {
     const bool timed = selector.wants_time(signature);
+    const bool first = selector.state(signature) == nullptr;
     const int candidate = selector.next(signature, candidates).candidate;
-    const bool first = selector.state(signature)->recorded == 0;
     if (timed)
       selector.record(signature, candidate,
                       first ? times.first_s : times.truth_s[static_cast<std::size_t>(candidate)],
@@ -126,9 +126,64 @@ TEST(ShortCalls, WhatPromisesGainIsLookedAtBesideNative) {
 
 TEST(ShortCalls, ServingCallsAreSampled) {
   Selector selector;
+  const Times times{{60e-6, 50e-6, 200e-6}, {40e-6, 30e-6, 90e-6}};
+  run(selector, times, 200);
+  EXPECT_EQ(timed_of(selector, times, 64), 8);
+}
+
+TEST(ShortCalls, TinyOnesAreSampledRarely) {
+  Selector selector;
   const auto times = microseconds();
   run(selector, times, 30);
-  EXPECT_EQ(timed_of(selector, times, 64), 8);
+  EXPECT_EQ(timed_of(selector, times, 640), 10);
+}
+
+TEST(ShortCalls, ThoseEstimatedToBeTinyAreNotExaminedBeforeThereAreMany) {
+  Selector selector;
+  auto times = microseconds();
+  times.first_s = 15e-6;
+  EXPECT_EQ(count(run(selector, times, 64), individual), 64);
+  EXPECT_EQ(selector.state(signature)->phase, Phase::brief);
+  EXPECT_TRUE(selector.state(signature)->candidates.empty());
+  EXPECT_EQ(selector.settled(signature), -1);
+  run(selector, times, 1);
+  EXPECT_NE(selector.state(signature)->phase, Phase::brief);
+  EXPECT_FALSE(selector.state(signature)->candidates.empty());
+}
+
+TEST(ShortCalls, OnlyTheFirstOfThemIsTimedAndALongOneEndsIt) {
+  Selector selector;
+  auto times = microseconds();
+  times.first_s = 15e-6;
+  EXPECT_EQ(timed_of(selector, times, 60), 1);
+  Selector other;
+  times.first_s = 200e-6;
+  run(other, times, 1);
+  EXPECT_EQ(other.settled(signature), -1);
+}
+
+/// The same calls, asked about one by one and as far as nobody has to ask.
+TEST(ShortCalls, WhoIsNotAskedDecidesTheSame) {
+  const auto times = microseconds();
+  const auto candidates = offered(times);
+  Selector asked, left_alone;
+  std::int64_t calls = 0;
+  while (calls < 5000) {
+    run(asked, times, 1);
+    run(left_alone, times, 1);
+    ++calls;
+    const auto unattended = left_alone.unattended(signature);
+    for (std::int64_t i = 0; i < unattended; ++i) {
+      EXPECT_FALSE(asked.wants_time(signature));
+      EXPECT_EQ(asked.settled(signature), left_alone.settled(signature));
+      run(asked, times, 1);
+    }
+    left_alone.serve_unattended(signature, unattended);
+    calls += unattended;
+    ASSERT_EQ(asked.wants_time(signature), left_alone.wants_time(signature));
+    ASSERT_EQ(asked.peek(signature, candidates), left_alone.peek(signature, candidates));
+    ASSERT_EQ(asked.state(signature)->calls, left_alone.state(signature)->calls);
+  }
 }
 
 TEST(ShortCalls, OneTinyCallSettlesWhoServesTheNext) {
@@ -146,12 +201,10 @@ TEST(ShortCalls, OneTinyCallSettlesWhoServesTheNext) {
   EXPECT_EQ(other.settled(signature), -1);
 }
 
-TEST(ShortCalls, TinyCallsAreSampledFromTheThirdOn) {
+TEST(ShortCalls, TinyCallsThatWereExpectedToBeLongerAreSampledFromTheThirdOn) {
   Selector selector;
-  auto times = microseconds();
-  times.first_s = 15e-6;
-  run(selector, times, 3);
-  EXPECT_EQ(timed_of(selector, times, 16), 2);
+  const Times times{{6e-6, 5e-6, 20e-6}, {40e-6, 30e-6, 90e-6}, 15e-6};
+  EXPECT_EQ(timed_of(selector, times, 64), 3);
 }
 
 TEST(ShortCalls, WhoWillServeANewPatternIsKnownBefore) {
