@@ -142,8 +142,9 @@ class Mapped final : public Task {
     const auto range = intersect(view.range, {begin, begin - begin % page + chunk_bytes});
     const auto part = intersect(c_.access.clip(range), {next_, end_});
     const auto last = c_.access.file.offset_of(part.end - 1) + 1;
-    if (last - begin >= FileMapping::block_bytes && touches_most_pages(part.size(), last - begin))
-      mapping_.populate(view, {begin, last}, c_.operation == Operation::write);
+    if (c_.operation == Operation::write && last - begin >= FileMapping::block_bytes &&
+        touches_most_pages(part.size(), last - begin))
+      mapping_.populate(view, {begin, last});
     const auto direction =
         c_.operation == Operation::write ? Direction::to_window : Direction::from_window;
     const auto copy = [&] {

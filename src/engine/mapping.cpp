@@ -53,7 +53,7 @@ int FileMapping::add(int fd, std::int64_t number) {
   void* address = map(PROT_READ | PROT_WRITE);
   if (address == MAP_FAILED && errno == EACCES) address = map(PROT_READ);
   if (address == MAP_FAILED) return errno;
-  windows_.push_back({number, static_cast<char*>(address), 0, {}, {}});
+  windows_.push_back({number, static_cast<char*>(address), 0, {}});
   return 0;
 }
 
@@ -69,9 +69,9 @@ FileMapping::View FileMapping::view(int fd, std::int64_t offset) {
   return {window->address - begin, {begin, begin + window_bytes}, 0};
 }
 
-void FileMapping::populate(const View& view, Extent part, bool for_writing) {
+void FileMapping::populate(const View& view, Extent part) {
   Window& window = *find(view.range.begin / window_bytes);
-  auto& present = for_writing ? window.writable : window.readable;
+  auto& present = window.writable;
   auto block = (part.begin - view.range.begin + block_bytes - 1) / block_bytes;
   const auto end = (part.end - view.range.begin) / block_bytes;
   while (block < end) {
@@ -83,7 +83,7 @@ void FileMapping::populate(const View& view, Extent part, bool for_writing) {
     while (stop < end && !present[static_cast<std::size_t>(stop)])
       present.set(static_cast<std::size_t>(stop++));
     // A page that cannot be had shows when bytes are copied.
-    make_present(window.address + block * block_bytes, (stop - block) * block_bytes, for_writing);
+    make_present(window.address + block * block_bytes, (stop - block) * block_bytes, true);
     block = stop;
   }
 }

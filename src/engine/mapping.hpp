@@ -38,8 +38,9 @@ class FileMapping {
     int error = 0;
   };
   View view(int fd, std::int64_t offset);
-  /// Makes the pages of `part` of a view present in one go, where they have not been before.
-  void populate(const View& view, Extent part, bool for_writing);
+  /// Makes the pages of `part` of a view writable in one go, where they have not been before. For
+  /// loads there is nothing to be gained: there each page fault brings a block of pages.
+  void populate(const View& view, Extent part);
 
  private:
   using Blocks = std::bitset<window_bytes / block_bytes>;
@@ -48,7 +49,7 @@ class FileMapping {
     std::int64_t number = 0;  ///< of window_bytes from the file's start
     char* address = nullptr;
     std::uint64_t used = 0;
-    Blocks readable, writable;  ///< blocks populated so far
+    Blocks writable;  ///< blocks populated so far
   };
 
   Window* find(std::int64_t number);

@@ -110,8 +110,8 @@ TEST(FileMapping, PopulatingChangesNoByte) {
   ASSERT_EQ(pwrite(file.fd(), "here", 4, 200'000), 4);
   ASSERT_EQ(mapping.reserve(file.fd(), {0, 1 << 20}), 0);
   const auto view = mapping.view(file.fd(), 0);
-  mapping.populate(view, {10, (1 << 20) - 10}, true);
-  mapping.populate(view, {0, 1 << 20}, false);
+  mapping.populate(view, {10, (1 << 20) - 10});
+  mapping.populate(view, {0, 1 << 20});
   EXPECT_EQ(std::memcmp(view.base + 200'000, "here", 4), 0);
   EXPECT_EQ(view.base[100], 0);
 }
