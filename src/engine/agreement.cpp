@@ -47,6 +47,17 @@ void ring_all(Neighbourhood& hood, Room& room) {
     if (local != hood.local()) ring(room.arena->bell(local));
 }
 
+namespace {
+
+/// The same after a barrier of one's own.
+void ring_sleepers(Neighbourhood& hood, Room& room) {
+  for (int local = 0; local < hood.local_ranks(); ++local)
+    if (local != hood.local() && has_sleepers(room.arena->bell(local)))
+      ring(room.arena->bell(local));
+}
+
+}  // namespace
+
 bool shares_core(Neighbourhood& hood, Arena& arena) {
   const auto here = this_core();
   for (int local = 0; local < hood.local_ranks(); ++local)
@@ -80,24 +91,30 @@ Opening::Opening(Neighbourhood& hood, Room& room, const Ballot& mine, const Vote
       parity_(static_cast<int>(number_ % 2)),
       votes_(&room.arena->vote(parity_, 0)) {
   room.arena->ballots(parity_)[hood.rank()] = mine;
+  count_arrivals();
   auto& slot = votes_[hood.local()];
   static_cast<VoteContent&>(slot) = vote;  // what others look at meanwhile is left alone
   slot.core = this_core();
   arrive_by_vote(slot);
 }
 
+/// The meetings of joint calls have a counter, which has to know of ours too. Its leader is alone
+/// with it: all have left the meeting before, and nobody comes to the next one before the leader has
+/// voted in this one.
+void Opening::count_arrivals() {
+  if (!hood_.is_leader()) return;
+  auto& counter = room_.arena->board().opened;
+  counter.store(counter.load(std::memory_order_relaxed) + static_cast<std::uint64_t>(local_ranks_),
+                std::memory_order_release);
+}
+
 /// Of two that arrive last at the same time, at least one sees everybody here.
 void Opening::arrive_by_vote(Vote& slot) {
   slot.arrival().store(number_ + 1, std::memory_order_release);
-  // The meetings of joint calls have a counter, which has to know of ours too. Not between the vote
-  // and its number: the others look at that line, and would take it away twice.
-  if (hood_.is_leader())
-    room_.arena->board().opened.fetch_add(static_cast<std::uint64_t>(local_ranks_),
-                                          std::memory_order_acq_rel);
   full_barrier();
   if (!all_arrived()) return;
   if (hood_.one_node())
-    ring_all(hood_, room_);
+    ring_sleepers(hood_, room_);
   else if (!hood_.is_leader())
     ring(room_.arena->bell(0));
 }
@@ -147,7 +164,7 @@ void Opening::conclude(const Common& common) {
 /// has run ahead as this one has. False: conclude() has to tell.
 bool Opening::conclude_alike() {
   const auto& mine = votes_[hood_.local()];
-  if (mine.ran_ahead == 0) return false;
+  if (mine.ran_ahead == 0 || mine.plan_key == 0) return false;
   auto& verdict = early_verdict_;
   verdict.end_of_file = mine.early_end_of_file;
   for (int local = 0; local < local_ranks_; ++local) {
@@ -167,9 +184,10 @@ bool Opening::conclude_alike() {
 /// On one node only: elsewhere a rank that runs ahead would save no message.
 void Opening::conclude_early() {
   const auto strategy = votes_[0].ran_ahead, writer = votes_[0].writer;
-  all_ran_ahead_ = known_ && error_ == 0 && strategy != 0;
+  all_ran_ahead_ = (known_ || votes_[0].plan_key == 0) && error_ == 0 && strategy != 0;
   for (int local = 1; local < local_ranks_; ++local)
-    if (votes_[local].ran_ahead != strategy || votes_[local].writer != writer)
+    if (votes_[local].ran_ahead != strategy || votes_[local].writer != writer ||
+        (!known_ && votes_[local].plan_key != 0))
       all_ran_ahead_ = false;
   if (!all_ran_ahead_) return;
   early_verdict_ = votes_[0].early();

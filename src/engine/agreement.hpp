@@ -39,7 +39,7 @@ class Opening {
   /// The same of a rank of the node that has come.
   bool came_on_own_core(int local) const;
   /// Every rank has moved its bytes already, or left them to the same writer, by the same strategy
-  /// and for the plan all of them know.
+  /// and for the plan all of them know; or, by one that needs no plan, for none.
   bool all_ran_ahead() const { return all_ran_ahead_; }
   /// How that went: worst error, lowest end of file, longest time.
   const Outcome& early_verdict() const { return early_verdict_; }
@@ -59,6 +59,7 @@ class Opening {
     std::vector<int> counts, places;
   };
 
+  void count_arrivals();
   void arrive_by_vote(Vote& slot);
   bool all_arrived();
   Common local_common() const;

@@ -125,6 +125,7 @@ bool Call::begin() {
   Vote vote;
   const auto mine = ballot(vote);
   run_ahead(vote);
+  run_alone(vote);
   opening_.emplace(file_.hood(), file_.room(), mine, vote);
   state_ = State::opening;
   if (opening_->poll()) finish_opening();
@@ -214,13 +215,14 @@ bool Call::finish_gathered() {
 
 /// Everyone ran ahead: what is left is to take note.
 void Call::finish_ahead(const Outcome& verdict) {
-  pattern_ = guess_;
-  plan_was_known_ = true;
-  ++file_.hood().plans().hits;
-  look_at_ground(*pattern_, opening_->shift());
+  learn_pattern({opening_->known(), opening_->shift(), opening_->ballots()});
+  look_at_ground(*pattern_, shift_);
   signature_ = signature_of(*pattern_);
   reason_ = "set";
-  if (!file_.fixed_row(request_.operation)) {
+  if (!plan_was_known_) {
+    note_brief_choice();
+    plan_ = plan_for(row_);
+  } else if (!file_.fixed_row(request_.operation)) {
     file_.note_signature(signature_);
     auto& selector = file_.selector();
     timed_ = !offered_.empty() || selector.wants_time(signature_);
@@ -235,6 +237,7 @@ void Call::finish_ahead(const Outcome& verdict) {
 void Call::leave_track() {
   if (!request_.may_use_host || !file_.hood().one_node() || file_.settings().plan_cache_bytes == 0)
     return;
+  if (candidate_ < 0 && !file_.fixed_row(request_.operation)) return;  // nobody was asked
   const auto gathering = gathering_with(*plan_, *pattern_);
   if (!gathering && !plan_->independent()) return;
   file_.note_choice(strategy(), reason_);
@@ -257,7 +260,7 @@ bool Call::finish_opening() {
   }
   if (ran_ahead_) {  // in vain
     ran_ahead_ = false;
-    ++guess_->vain_runs_ahead;
+    if (guess_) ++guess_->vain_runs_ahead;
     tasks_.clear();
     context_.reset();
     gathering_ = {};
@@ -401,6 +404,7 @@ bool Call::take_verdict(const Outcome& verdict) {
       file_.selector().record(signature_, candidate_,
                               static_cast<double>(verdict.elapsed_ns) * 1e-9, bytes, cold_);
   }
+  if (verdict.error == 0) file_.note_filled(request_.operation, *pattern_, shift_);
   if (verdict.error == 0 && opening_) leave_track();
   finish(verdict.error);
   return true;

@@ -87,6 +87,8 @@ class Call {
   bool may_run_ahead() const;
   Gathering gathering_with(const Plan& plan, const PlanEntry& pattern) const;
   void run_ahead(Vote& vote);
+  void run_alone(Vote& vote);
+  std::optional<int> row_alone() const;
   bool finish_gathered();
   void finish_ahead(const Outcome& verdict);
   void learn_pattern(const Opened& opened);
@@ -100,6 +102,7 @@ class Call {
   int choose(const PlanInput& in, const Situation& situation);
   const select::Remembered* inheritance(std::uint64_t signature) const;
   int take_choice(const select::Choice& choice);
+  void note_brief_choice();
   std::shared_ptr<const Plan> plan_for(int row);
   /// Where the call runs: its own file's room, or that of the joint call it belongs to.
   void make_context(Neighbourhood& hood, Room& room, std::size_t first_aggregator,

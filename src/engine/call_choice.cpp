@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/call.hpp"
+#include "engine/direct.hpp"
 #include "engine/file.hpp"
 
 namespace choir {
@@ -125,6 +126,41 @@ void Call::run_ahead(Vote& vote) {
   ran_ahead_ = true;
 }
 
+/// The row of `individual`, if it may serve; nothing: another one has to.
+std::optional<int> Call::row_alone() const {
+  const auto row = file_.strategies().find("individual");
+  const auto fixed = file_.fixed_row(request_.operation);
+  if (fixed) return fixed == row ? row : std::nullopt;
+  const auto& candidates = file_.candidates();
+  const bool offered = row && std::find(candidates.begin(), candidates.end(), *row) != candidates.end();
+  return offered ? row : std::nullopt;
+}
+
+/// A pattern that was not seen before. If it is one small block of a local file, nobody reads it
+/// faster than its rank, whatever the others ask; and if they all do the same, the call is over when
+/// they meet.
+void Call::run_alone(Vote& vote) {
+  constexpr std::int64_t most_bytes = 16 << 10;
+  if (guess_ || request_.error != 0 || !request_.may_use_host ||
+      request_.operation != Operation::read || request_.access.bytes() > most_bytes ||
+      !file_.hood().one_node() || !file_.is_local() || file_.witness().wanted())
+    return;
+  const auto one = single_transfer(request_.operation, request_.access, request_.memory);
+  const auto row = row_alone();
+  int error = 0;
+  Storage* const storage = one && row ? file_.storage(error) : nullptr;
+  if (storage == nullptr) return;
+  const auto began = now_ns();
+  const auto moved = storage->move(request_.operation, *one);
+  executed_ns_ = now_ns();
+  row_ = *row;
+  vote.ran_ahead = static_cast<std::uint16_t>(row_ + 1);
+  vote.early_error = error_class_of(moved.error);
+  vote.early_end_of_file = moved.end_of_file;
+  vote.early_elapsed_ns = executed_ns_ - began;
+  ran_ahead_ = true;
+}
+
 int Call::choose(const PlanInput& in, const Situation& situation) {
   if (const auto fixed = file_.fixed_row(request_.operation)) {
     const auto& row = file_.strategies().rows()[static_cast<std::size_t>(*fixed)];
@@ -173,6 +209,16 @@ const select::Remembered* Call::inheritance(std::uint64_t signature) const {
   const auto row = file_.strategies().find(elsewhere->remembered.name);
   if (!row || file_.strategies().rows()[static_cast<std::size_t>(*row)].warms_up) return nullptr;
   return &elsewhere->remembered;
+}
+
+/// All ranks ran alone, before anybody was asked.
+void Call::note_brief_choice() {
+  if (file_.fixed_row(request_.operation)) return;
+  const auto& candidates = file_.candidates();
+  const auto place = std::find(candidates.begin(), candidates.end(), row_) - candidates.begin();
+  const auto choice = file_.selector().serve_briefly(signature_, static_cast<int>(place));
+  reason_ = "one small block of each rank";
+  if (choice.candidate >= 0) take_choice(choice);
 }
 
 /// Takes note of the selector's word; the row it means.

@@ -20,7 +20,7 @@ void full_barrier() {
 
 void ring(Bell& bell) {
   full_barrier();
-  if (bell.sleepers.load(std::memory_order_seq_cst) == 0) return;
+  if (!has_sleepers(bell)) return;
   bell.rung.fetch_add(1, std::memory_order_seq_cst);
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&bell.rung), FUTEX_WAKE, INT_MAX, nullptr,
           nullptr, 0);

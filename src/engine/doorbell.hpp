@@ -18,6 +18,10 @@ struct alignas(64) Bell {
 };
 
 void ring(Bell& bell);
+/// Whether ringing is of any use; for who has made a full_barrier() after what it did.
+inline bool has_sleepers(const Bell& bell) {
+  return bell.sleepers.load(std::memory_order_seq_cst) != 0;
+}
 
 /// What was stored before is visible to others before anything after it is read.
 void full_barrier();

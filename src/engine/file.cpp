@@ -346,6 +346,11 @@ void File::note_ground(Operation operation, Extent span, int row) {
     (writing ? prepared_to_write_ : prepared_to_read_).add(span);
 }
 
+void File::note_filled(Operation operation, const PlanEntry& pattern, std::int64_t shift) {
+  if (operation == Operation::write && pattern.adjacent && facts_.local_file_system)
+    mapping_.note_filled(pattern.span_at(shift));
+}
+
 bool File::busy() const { return under_way_.load(std::memory_order_relaxed) > 0; }
 
 void File::open_descriptor() {

@@ -60,6 +60,8 @@ class File final : public FileAccess {
   /// Where auto's calls have been; what lasts there makes later calls cheaper.
   Ground ground(Operation operation, Extent span) const;
   void note_ground(Operation operation, Extent span, int row);
+  /// A call of this pattern has been carried out.
+  void note_filled(Operation operation, const PlanEntry& pattern, std::int64_t shift);
 
   /// Begins a call: it runs after those before it. With `leave` the first step too is left to
   /// whoever polls next: it may be one that waits for storage.

@@ -213,6 +213,7 @@ void File::book_repeated(Operation operation, Track& track, const Outcome& verdi
     return;
   }
   const auto span = track.entry->span_at(shift);
+  if (verdict.error == 0) note_filled(operation, *track.entry, shift);
   const bool cold = strategy.warms_up && !ground(operation, span).warm();
   note_ground(operation, span, track.row);
   auto& books = selector();

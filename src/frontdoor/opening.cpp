@@ -241,8 +241,8 @@ namespace {
 View view_in_force(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
                    const char* representation) {
   View view;
-  MPI_Count bytes = 0;
-  check(PMPI_Type_size_x(etype, &bytes));
+  MPI_Count bytes = 1;
+  if (etype != MPI_BYTE) check(PMPI_Type_size_x(etype, &bytes));
   view.layout = {tile_of(filetype), displacement};
   view.etype_bytes = bytes;
   view.served = strcasecmp(representation, "native") == 0 && bytes > 0 &&

@@ -24,6 +24,7 @@ constexpr double per_piece = 10e-9;
 constexpr double per_byte_memory = 0.15e-9;
 constexpr double per_byte_storage = 0.2e-9;
 constexpr double per_byte_read_local = 0.15e-9;
+constexpr double per_byte_write_local = 0.3e-9;  ///< to pages that are there
 constexpr double per_byte_network = 1e-9;
 constexpr double per_byte_page = 0.1e-9;        ///< making pages present in a mapping, for stores
 constexpr double per_byte_page_read = 0.04e-9;  ///< the same for loads, many at a time
@@ -54,7 +55,8 @@ double per_request(const Situation& s) {
 }
 
 double per_byte_stored(const Situation& s) {
-  return s.local_file_system && !s.writing ? per_byte_read_local : per_byte_storage;
+  if (!s.local_file_system) return per_byte_storage;
+  return s.writing ? per_byte_write_local : per_byte_read_local;
 }
 
 /// Ranks whose requests storage serves at the same time.

@@ -216,6 +216,14 @@ Choice Selector::serve(std::uint64_t signature) {
   return {s.winner, s.phase, s.reason};
 }
 
+Choice Selector::serve_briefly(std::uint64_t signature, int candidate) {
+  if (state(signature) != nullptr) return {};
+  State& s = touch(signature);
+  s.phase = Phase::brief;
+  s.winner = candidate;
+  return serve_brief(s);
+}
+
 int Selector::peek(std::uint64_t signature, std::span<const Candidate> candidates) {
   State* const s = find(signature);
   if (s == nullptr) return least_estimated(candidates);  // as next() would begin

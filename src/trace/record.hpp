@@ -29,7 +29,7 @@ struct CallRecord {
   std::int64_t call = 0;       ///< number of the collective call on this open file, from 0
   std::string_view operation;  ///< as in MPI: "write_all", "read_at_all", ...
   std::string_view strategy;
-  std::string_view phase;  ///< of the selection: examining, serving, confirming, only, fixed
+  std::string_view phase;  ///< of the selection: brief, examining, serving, confirming, only, fixed
   std::string_view reason;
   std::uint64_t signature = 0;
   double start_s = 0;       ///< Unix time

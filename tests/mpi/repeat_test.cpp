@@ -229,6 +229,58 @@ void unequal_blocks(Checks& t) {
   t.expect_file(expected, "all rounds");
 }
 
+/// Reads of which each is the first of its pattern: small blocks, in some of which one rank asks for
+/// nothing, for much more, for what lies beyond the end, or has a bad argument.
+void first_reads(Checks& t) {
+  OpenFile file(t, read_write);
+  MPI_File_set_errhandler(file, MPI_ERRORS_RETURN);
+  constexpr int room = 64 * 1024;
+  const auto content = [](int owner) { return pattern_bytes(room, 500U + static_cast<unsigned>(owner)); };
+  const Bytes mine = content(t.rank);
+  write_at(t, file, MPI_Offset{room} * t.rank, mine, room);
+  make_visible(t, file);
+  for (int call = 0; call < 40; ++call) {
+    const int kind = call % 5;
+    const bool odd_one = t.rank == call / 5 % t.ranks;
+    const bool past_end = odd_one && kind == 3, refused = odd_one && kind == 4;
+    const int wanted = odd_one && kind == 1 ? 0 : odd_one && kind == 2 ? 40'000 : 100 + call;
+    const MPI_Offset at = past_end ? MPI_Offset{room} * t.ranks - 50 : MPI_Offset{room} * t.rank + call;
+    Bytes found(room);
+    MPI_Status status;
+    const int code = MPI_File_read_at_all(file, at, found.data(), refused ? -1 : wanted, MPI_BYTE, &status);
+    if (kind == 4) {
+      t.expect_same_error(code, std::array{MPI_ERR_COUNT}, "a negative count on one rank");
+      continue;
+    }
+    t.expect_success(code, "read");
+    const int got = past_end ? 50 : wanted;
+    t.expect(count_of(status, MPI_BYTE) == got, fmt::format("{} bytes in call {}", got, call));
+    const Bytes theirs = past_end ? content(t.ranks - 1) : mine;
+    const auto from = theirs.begin() + (past_end ? room - 50 : call);
+    t.expect(std::equal(from, from + got, found.begin()), fmt::format("the bytes of call {}", call));
+  }
+}
+
+/// Storage fails on one rank (CHOIR_FAULT) in the first read of all, and in some repeated one.
+void reads_fail(Checks& t) {
+  OpenFile file(t, read_write);
+  MPI_File_set_errhandler(file, MPI_ERRORS_RETURN);
+  write_rounds(t, file, warm);
+  make_visible(t, file);
+  int failures = 0;
+  for (int round = 0; round < warm; ++round) {
+    Bytes found(block);  // half of it: not the pattern by which it was written
+    const int code = MPI_File_read_at_all(file, MPI_Offset{block} * (t.ranks * round + t.rank),
+                                          found.data(), block / 2, MPI_BYTE, MPI_STATUS_IGNORE);
+    int all[2] = {code == MPI_SUCCESS ? 0 : error_class(code), 0};
+    all[1] = -all[0];
+    MPI_Allreduce(MPI_IN_PLACE, all, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    t.expect(all[0] == -all[1], fmt::format("the same outcome of round {} on all ranks", round));
+    failures += code == MPI_SUCCESS ? 0 : 1;
+  }
+  t.expect(failures > 0, "some read failed");
+}
+
 /// Long enough that the selector is asked now and then, by ranks that name their bytes by different
 /// types; in some rounds one of them asks for half, or for nothing.
 void many_small_ones(Checks& t) {
@@ -315,6 +367,8 @@ constexpr NamedCheck checks[] = {
     {"end_of_file", end_of_file},
     {"cut_by_others", cut_by_others},
     {"unequal_blocks", unequal_blocks},
+    {"first_reads", first_reads},
+    {"reads_fail", reads_fail},
     {"many_small_ones", many_small_ones},
     {"moved_view", moved_view},
     {"mixed_with_others", mixed_with_others},

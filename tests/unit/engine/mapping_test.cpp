@@ -104,6 +104,23 @@ TEST(FileMapping, StoresAreInTheFileOnBothSidesOfAWindowsEdge) {
   EXPECT_EQ(std::string(bytes, 2), "ab");
 }
 
+TEST(FileMapping, WhatWasFilledIsNotReservedAgainUnlessTheFileWasCut) {
+  const Scratch file;
+  FileMapping mapping(window);
+  const auto blocks = [&] {
+    struct stat info {};
+    EXPECT_EQ(fstat(file.fd(), &info), 0);
+    return info.st_blocks;
+  };
+  ASSERT_EQ(ftruncate(file.fd(), 1 << 20), 0);
+  mapping.note_filled({0, 1 << 20});  // as far as it knows
+  ASSERT_EQ(mapping.reserve(file.fd(), {4096, 1 << 20}), 0);
+  EXPECT_EQ(blocks(), 0);
+  ASSERT_EQ(ftruncate(file.fd(), 0), 0);
+  ASSERT_EQ(mapping.reserve(file.fd(), {4096, 1 << 20}), 0);
+  EXPECT_GT(blocks(), 0);
+}
+
 TEST(FileMapping, PopulatingChangesNoByte) {
   const Scratch file;
   FileMapping mapping(window);

@@ -87,5 +87,19 @@ TEST(Estimate, OneWritesForAllWhereNeighboursAppendLittle) {
   EXPECT_NE(likely_best(blocks_of({4096, 4096}), 2, {2, false, true, true, false}), "two_phase");
 }
 
+/// What a first read does before anybody is asked (engine/call_choice.cpp) is what would be chosen.
+TEST(Estimate, SmallBlocksThatNobodyHasReadYetAreReadByTheirRanks) {
+  const Situation cold{2, false, true, true, false, false};
+  for (const std::int64_t bytes : {1, 100, 4096, 16384})
+    EXPECT_EQ(likely_best(blocks_of({bytes, bytes}), 2, cold), "individual");
+}
+
+TEST(Estimate, LargeBlocksAreStoredIntoTheMappingWhereTheFileWasWrittenBefore) {
+  const Situation again{2, true, true, true, false, false};
+  EXPECT_EQ(likely_best(blocks_of({348160, 348160}), 2, again), "mapped");
+  const Situation first_time{2, true, true, true, true, false};
+  EXPECT_EQ(likely_best(blocks_of({348160, 348160}), 2, first_time), "individual");
+}
+
 }  // namespace
 }  // namespace choir

@@ -162,6 +162,18 @@ TEST(ShortCalls, OnlyTheFirstOfThemIsTimedAndALongOneEndsIt) {
   EXPECT_EQ(other.settled(signature), -1);
 }
 
+TEST(ShortCalls, AFirstCallMayBeServedBeforeAnybodyIsAsked) {
+  Selector selector;
+  EXPECT_EQ(selector.serve_briefly(signature, individual).candidate, individual);
+  EXPECT_EQ(selector.settled(signature), individual);
+  EXPECT_EQ(selector.unattended(signature), 63);
+  EXPECT_EQ(selector.serve_briefly(signature, individual).candidate, -1);  // known by now
+  Selector remembering;
+  remembering.seed(signature, {"mapped", 1e9});
+  EXPECT_EQ(remembering.serve_briefly(signature, individual).candidate, -1);
+  EXPECT_EQ(remembering.next(signature, offered(microseconds())).candidate, mapped);
+}
+
 /// The same calls, asked about one by one and as far as nobody has to ask.
 TEST(ShortCalls, WhoIsNotAskedDecidesTheSame) {
   const auto times = microseconds();
