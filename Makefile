@@ -16,7 +16,9 @@ $(TREES): setup
 	@rm -f build-$@.log
 	@cmake --build build/$@ -j $(JOBS)
 
+# The report page is tested in a real browser.
 test: $(TREES)
+	@scripts/setup chromium
 	@scripts/run-tests $(TREES)
 
 demo: $(TREES)
