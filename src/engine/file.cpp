@@ -148,6 +148,8 @@ File::File(std::shared_ptr<Neighbourhood> hood, FileFacts facts, Settings settin
   // One node has no metadata server to overload, and a file deleted while open stays usable, as it
   // does natively.
   if (hood_->one_node()) open_descriptor();
+  // Making a mapping takes longer than a small call; opening takes longer than either.
+  if (fd_ >= 0 && hood_->one_node() && facts_.local_file_system) mapping_.view(fd_, 0);
 }
 
 File::~File() {

@@ -107,6 +107,10 @@ void rehearse(const std::shared_ptr<Neighbourhood>& hood, Settings settings) {
   file.engine = std::make_unique<File>(hood, stage.facts(), unseen(std::move(settings)));
   for (const auto operation : {Operation::write, Operation::read})
     for (int i = 0; i < calls_each; ++i) make_call(file, operation);
+  auto by_mapping = file.engine->settings();
+  by_mapping.strategy = "mapped";
+  file.engine->change_settings(by_mapping);
+  for (const auto operation : {Operation::write, Operation::read}) make_call(file, operation);
   think();
   hood->plans().hits = hood->plans().misses = 0;
 }
