@@ -17,6 +17,7 @@ constexpr double per_request_local = 2e-6;
 constexpr double per_read_local = 1e-6;          ///< ranks that read at once hinder each other
 constexpr double per_request_remote = 0.5e-3;    ///< a server is asked, and its disk may seek
 constexpr double per_handshake_local = 6e-6;     ///< an aggregator opens a window, others fill it
+constexpr double per_handshake_crowded = 20e-6;  ///< the same with more ranks than cores
 constexpr double per_handshake_remote = 0.2e-3;  ///< the same by messages
 constexpr double per_gathering = 0.5e-6;  ///< the others leave their bytes and hear how it went
 constexpr double per_byte_left = 0.03e-9;
@@ -25,6 +26,10 @@ constexpr double per_byte_memory = 0.15e-9;
 constexpr double per_byte_storage = 0.2e-9;
 constexpr double per_byte_read_local = 0.15e-9;
 constexpr double per_byte_write_local = 0.3e-9;  ///< to pages that are there
+// A local file system lets one write of a file pass at a time where it has to find blocks: these are
+// for all ranks together.
+constexpr double per_byte_new_ground = 0.24e-9;
+constexpr double per_write_new_ground = 2.8e-6;
 constexpr double per_byte_network = 1e-9;
 constexpr double per_byte_page = 0.1e-9;        ///< making pages present in a mapping, for stores
 constexpr double per_byte_page_read = 0.04e-9;  ///< the same for loads, many at a time
@@ -66,7 +71,9 @@ double at_once(const PlanInput& in, const Situation& s) {
 }
 
 double per_handshake(const PlanInput& in) {
-  return in.topology.nodes() > 1 ? per_handshake_remote : per_handshake_local;
+  if (in.topology.nodes() > 1) return per_handshake_remote;
+  return in.topology.ranks() > in.topology.cores_per_node() ? per_handshake_crowded
+                                                            : per_handshake_local;
 }
 
 /// Part of the bytes that must leave their node if every byte goes to a random node.
@@ -79,6 +86,17 @@ bool gathers(const PlanInput& in, const Situation& s) {
   return s.local_file_system && s.writing && s.new_ground && in.topology.nodes() == 1 &&
          ranks > 1 && ranks <= in.topology.cores_per_node() &&
          total_bytes(in) < 2 * least_bytes_per_aggregator && adjacent_blocks(in.ranks);
+}
+
+bool finds_blocks(const PlanInput& in, const Situation& s) {
+  return s.local_file_system && s.writing && s.new_ground && in.topology.nodes() == 1;
+}
+
+/// Every rank moves its own pieces, `ranks` of them at a time.
+double estimate_own(const PlanInput& in, const Situation& s, double ranks) {
+  const double bytes = total_bytes(in), pieces = static_cast<double>(s.pieces);
+  if (finds_blocks(in, s)) return bytes * per_byte_new_ground + pieces * per_write_new_ground;
+  return (bytes * per_byte_stored(s) + pieces * per_request(s)) / ranks;
 }
 
 double estimate_mapped(const PlanInput& in, const Situation& s) {
@@ -112,8 +130,7 @@ double estimate_host(const PlanInput& in, const Situation& s) {
   // Across nodes: extents, counts, lists of offsets, data, and the end.
   const double meetings = in.topology.nodes() > 1 ? 5 : 2;
   const double collective = meetings * per_handshake(in) + per_request(s) + exchanged / workers(in);
-  const double alone = 1.1 * (bytes * per_byte_stored(s) + pieces * per_request(s)) /
-                       (gathers(in, s) ? 1 : at_once(in, s));
+  const double alone = 1.1 * estimate_own(in, s, at_once(in, s));
   return ranks_apart(in) ? std::min(collective, alone) : collective;
 }
 
@@ -154,10 +171,9 @@ double estimate_recipe(const Recipe& recipe, const PlanInput& in, const Situatio
   const double bytes = total_bytes(in);
   const double pieces = static_cast<double>(s.pieces);
   if (recipe.partition == Partition::owner) {
-    const double ranks = recipe.scheduled
-                             ? std::min<double>(in.parameters.concurrent, at_once(in, s))
-                             : at_once(in, s);
-    return (bytes * per_byte_stored(s) + pieces * per_request(s)) / (gathers(in, s) ? 1 : ranks);
+    const double ranks = at_once(in, s);
+    return estimate_own(in, s,
+                        recipe.scheduled ? std::min<double>(in.parameters.concurrent, ranks) : ranks);
   }
   if (recipe.partition != Partition::stripes && recipe.cycles == Cycles::by_offset &&
       gathers(in, s))
@@ -168,6 +184,9 @@ double estimate_recipe(const Recipe& recipe, const PlanInput& in, const Situatio
       stays ? 0 : bytes * leaving(in) * per_byte_network * (recipe.node_first ? 0.8 : 1.0);
   const double requests = stretches(recipe, in, pieces, bytes) * per_request(s);
   const double first_cycle = per_handshake(in) + per_request(s);
+  if (finds_blocks(in, s))
+    return first_cycle + bytes * (per_byte_new_ground + per_byte_left) + pieces * per_piece +
+           requests;
   return first_cycle + (moved + network) / workers(in) + requests / at_once(in, s) +
          (recipe.cycles == Cycles::per_rank ? pieces * per_piece : 0);
 }

@@ -87,6 +87,14 @@ TEST(Estimate, OneWritesForAllWhereNeighboursAppendLittle) {
   EXPECT_NE(likely_best(blocks_of({4096, 4096}), 2, {2, false, true, true, false}), "two_phase");
 }
 
+/// Pieces of several ranks that lie between each other.
+TEST(Estimate, SmallPiecesOnNewGroundAreWrittenTogetherAndLargeOnesByTheirRanks) {
+  const Situation small{8, true, true, true, true};
+  const std::vector<RankSummary> interleaved{{0, 114688, 65536}, {16384, 131072, 65536}};
+  EXPECT_EQ(likely_best(interleaved, 2, small), "two_phase");
+  EXPECT_EQ(likely_best(blocks_of({348160, 348160}), 2, {2, true, true, true, true}), "individual");
+}
+
 /// What a first read does before anybody is asked (engine/call_choice.cpp) is what would be chosen.
 TEST(Estimate, SmallBlocksThatNobodyHasReadYetAreReadByTheirRanks) {
   const Situation cold{2, false, true, true, false, false};
