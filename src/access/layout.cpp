@@ -107,8 +107,8 @@ std::int64_t Access::grain(Extent span) const {
   if (begin >= end) return coarsest_grain;
   // A contiguous tile has one-byte blocks, yet its pieces are as long as the access.
   if (file.tile->is_contiguous()) return block_grain(span);
-  return lowest_bit(static_cast<std::uint64_t>(span.begin | span.end | file.tile->grain() |
-                                               file.origin));
+  return lowest_bit(
+      static_cast<std::uint64_t>(span.begin | span.end | file.tile->grain() | file.origin));
 }
 
 std::uint64_t Access::relative_hash() const {

@@ -99,8 +99,8 @@ Opening::Opening(Neighbourhood& hood, Room& room, const Ballot& mine, const Vote
 }
 
 /// The meetings of joint calls have a counter, which has to know of ours too. Its leader is alone
-/// with it: all have left the meeting before, and nobody comes to the next one before the leader has
-/// voted in this one.
+/// with it: all have left the meeting before, and nobody comes to the next one before the leader
+/// has voted in this one.
 void Opening::count_arrivals() {
   if (!hood_.is_leader()) return;
   auto& counter = room_.arena->board().opened;

@@ -132,13 +132,14 @@ std::optional<int> Call::row_alone() const {
   const auto fixed = file_.fixed_row(request_.operation);
   if (fixed) return fixed == row ? row : std::nullopt;
   const auto& candidates = file_.candidates();
-  const bool offered = row && std::find(candidates.begin(), candidates.end(), *row) != candidates.end();
+  const bool offered =
+      row && std::find(candidates.begin(), candidates.end(), *row) != candidates.end();
   return offered ? row : std::nullopt;
 }
 
 /// A pattern that was not seen before. If it is one small block of a local file, nobody reads it
-/// faster than its rank, whatever the others ask; and if they all do the same, the call is over when
-/// they meet.
+/// faster than its rank, whatever the others ask; and if they all do the same, the call is over
+/// when they meet.
 void Call::run_alone(Vote& vote) {
   constexpr std::int64_t most_bytes = 16 << 10;
   if (guess_ || request_.error != 0 || !request_.may_use_host ||

@@ -74,8 +74,7 @@ select::Selector& File::selector() {
   for (auto& track : tracks_) {
     if (track.lease.unbooked > 0) {
       hood_->plans().hits += track.lease.unbooked;
-      if (track.candidate >= 0)
-        selector_.serve_unattended(track.signature, track.lease.unbooked);
+      if (track.candidate >= 0) selector_.serve_unattended(track.signature, track.lease.unbooked);
     }
     track.lease = {};
   }
@@ -234,9 +233,8 @@ void File::grant_lease(Operation operation, Track& track, Ground ground) {
   constexpr std::int64_t while_it_is_fixed = std::int64_t{1} << 40;
   if (track.gathering || witness_->wanted() || !needs_no_queue(operation, track.entry->bytes))
     return;
-  track.lease.calls = track.candidate < 0
-                          ? while_it_is_fixed
-                          : selector_.unattended(track.signature, ground.warm());
+  track.lease.calls = track.candidate < 0 ? while_it_is_fixed
+                                          : selector_.unattended(track.signature, ground.warm());
   track.lease.ground = ground;
 }
 

@@ -57,8 +57,8 @@ struct Track {
   /// Whether `access` is the track's pattern, wherever it lies.
   bool fits(const Access& access) const {
     return entry && access.bytes() == entry->bytes &&
-           (entry->bytes == 0 || (access.file.tile == tile &&
-                                  access.begin % tile->bytes() == entry->begin_in_tile)) &&
+           (entry->bytes == 0 ||
+            (access.file.tile == tile && access.begin % tile->bytes() == entry->begin_in_tile)) &&
            !worn_out();
   }
   /// Too often others asked otherwise.

@@ -45,7 +45,8 @@ CallRequest request_for(const OpenFile& file, const DataCall& call, MPI_Offset p
       request.error = MPI_ERR_IO;
       return request;
     }
-    if (bytes > 0) request.memory.layout = {std::move(tile), reinterpret_cast<std::int64_t>(call.buffer)};
+    if (bytes > 0)
+      request.memory.layout = {std::move(tile), reinterpret_cast<std::int64_t>(call.buffer)};
     request.access.begin = position * file.view.etype_bytes;
     request.access.end = request.access.begin + bytes;
   } catch (const MpiError& e) {

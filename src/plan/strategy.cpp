@@ -26,8 +26,8 @@ constexpr double per_byte_memory = 0.15e-9;
 constexpr double per_byte_storage = 0.2e-9;
 constexpr double per_byte_read_local = 0.15e-9;
 constexpr double per_byte_write_local = 0.3e-9;  ///< to pages that are there
-// A local file system lets one write of a file pass at a time where it has to find blocks: these are
-// for all ranks together.
+// A local file system lets one write of a file pass at a time where it has to find blocks: these
+// are for all ranks together.
 constexpr double per_byte_new_ground = 0.24e-9;
 constexpr double per_write_new_ground = 2.8e-6;
 constexpr double per_byte_network = 1e-9;
@@ -172,8 +172,8 @@ double estimate_recipe(const Recipe& recipe, const PlanInput& in, const Situatio
   const double pieces = static_cast<double>(s.pieces);
   if (recipe.partition == Partition::owner) {
     const double ranks = at_once(in, s);
-    return estimate_own(in, s,
-                        recipe.scheduled ? std::min<double>(in.parameters.concurrent, ranks) : ranks);
+    return estimate_own(
+        in, s, recipe.scheduled ? std::min<double>(in.parameters.concurrent, ranks) : ranks);
   }
   if (recipe.partition != Partition::stripes && recipe.cycles == Cycles::by_offset &&
       gathers(in, s))

@@ -202,8 +202,8 @@ class Selector {
   int settled(std::uint64_t signature, bool prepared = true) const;
   /// next() for a signature whose candidate is settled.
   Choice serve(std::uint64_t signature);
-  /// A first call was served by `candidate` because it is short, and so will be those after it. Where
-  /// more is known of the signature already this changes nothing, and no candidate is named.
+  /// A first call was served by `candidate` because it is short, and so will be those after it.
+  /// Where more is known of the signature already this changes nothing, and no candidate is named.
   Choice serve_briefly(std::uint64_t signature, int candidate);
   /// How many of the coming calls are settled, and their time of no use: until then nobody needs to
   /// ask. A call that fails ends it.

@@ -229,13 +229,15 @@ void unequal_blocks(Checks& t) {
   t.expect_file(expected, "all rounds");
 }
 
-/// Reads of which each is the first of its pattern: small blocks, in some of which one rank asks for
-/// nothing, for much more, for what lies beyond the end, or has a bad argument.
+/// Reads of which each is the first of its pattern: small blocks, in some of which one rank asks
+/// for nothing, for much more, for what lies beyond the end, or has a bad argument.
 void first_reads(Checks& t) {
   OpenFile file(t, read_write);
   MPI_File_set_errhandler(file, MPI_ERRORS_RETURN);
   constexpr int room = 64 * 1024;
-  const auto content = [](int owner) { return pattern_bytes(room, 500U + static_cast<unsigned>(owner)); };
+  const auto content = [](int owner) {
+    return pattern_bytes(room, 500U + static_cast<unsigned>(owner));
+  };
   const Bytes mine = content(t.rank);
   write_at(t, file, MPI_Offset{room} * t.rank, mine, room);
   make_visible(t, file);
@@ -244,10 +246,12 @@ void first_reads(Checks& t) {
     const bool odd_one = t.rank == call / 5 % t.ranks;
     const bool past_end = odd_one && kind == 3, refused = odd_one && kind == 4;
     const int wanted = odd_one && kind == 1 ? 0 : odd_one && kind == 2 ? 40'000 : 100 + call;
-    const MPI_Offset at = past_end ? MPI_Offset{room} * t.ranks - 50 : MPI_Offset{room} * t.rank + call;
+    const MPI_Offset at =
+        past_end ? MPI_Offset{room} * t.ranks - 50 : MPI_Offset{room} * t.rank + call;
     Bytes found(room);
     MPI_Status status;
-    const int code = MPI_File_read_at_all(file, at, found.data(), refused ? -1 : wanted, MPI_BYTE, &status);
+    const int code =
+        MPI_File_read_at_all(file, at, found.data(), refused ? -1 : wanted, MPI_BYTE, &status);
     if (kind == 4) {
       t.expect_same_error(code, std::array{MPI_ERR_COUNT}, "a negative count on one rank");
       continue;
@@ -257,7 +261,8 @@ void first_reads(Checks& t) {
     t.expect(count_of(status, MPI_BYTE) == got, fmt::format("{} bytes in call {}", got, call));
     const Bytes theirs = past_end ? content(t.ranks - 1) : mine;
     const auto from = theirs.begin() + (past_end ? room - 50 : call);
-    t.expect(std::equal(from, from + got, found.begin()), fmt::format("the bytes of call {}", call));
+    t.expect(std::equal(from, from + got, found.begin()),
+             fmt::format("the bytes of call {}", call));
   }
 }
 
