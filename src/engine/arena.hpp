@@ -80,11 +80,13 @@ struct VoteContent {
 };
 
 /// All that a repeated call has to hear of a neighbour, in one cache line.
-struct alignas(128) Vote : VoteContent {
+struct alignas(64) Vote : VoteContent {
   /// 1 + the number of the meeting this is the vote of, written last. The others look at it until
   /// it changes, and the vote has come with it.
   std::uint64_t arrived = 0;
   std::atomic_ref<std::uint64_t> arrival() { return std::atomic_ref(arrived); }
+  /// Processors fetch lines in pairs: the next vote is not beside this one.
+  std::array<char, 64> apart{};
 };
 static_assert(sizeof(Vote) == 128);
 
