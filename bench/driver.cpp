@@ -72,8 +72,9 @@ std::string agree_text(const std::string& mine) {
 /// Page-aligned memory that exists before anything is timed.
 class Buffer {
  public:
-  explicit Buffer(std::int64_t bytes)
-      : bytes_(static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1))) {
+  /// Begins `shift` bytes behind a page.
+  Buffer(std::int64_t bytes, int shift)
+      : bytes_(static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1) + shift)), shift_(shift) {
     memory_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (memory_ == MAP_FAILED) throw std::bad_alloc();
@@ -81,11 +82,12 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
   ~Buffer() { munmap(memory_, bytes_); }
-  char* data() const { return static_cast<char*>(memory_); }
+  char* data() const { return static_cast<char*>(memory_) + shift_; }
   void clear() { std::memset(memory_, 0xa5, bytes_); }
 
  private:
   std::size_t bytes_;
+  int shift_;
   void* memory_ = nullptr;
 };
 
@@ -163,7 +165,7 @@ class Run {
         program_(program),
         options_(options),
         progress_(progress),
-        buffer_(program.buffer_bytes),
+        buffer_(program.buffer_bytes, options.buffer_shift),
         file_end_(agree_max(program.file_end())),
         dense_(agree_sum(program.bytes()) == file_end_),
         one_host_(on_one_host()),

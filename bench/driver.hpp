@@ -23,6 +23,7 @@ struct DriverOptions {
   int warmup = 2;             // untimed steps before the first timed one
   int auto_warmup_calls = 0;  // calls `auto` gets before it is timed
   double max_seconds = 20;    // per contender and operation
+  int buffer_shift = 0;       // bytes between a page's beginning and the program's buffer
   bool fresh = false;
   bool presize = false;
   bool drop_caches = false;

@@ -90,6 +90,9 @@ void declare_options(CLI::App& app, Options& options) {
                "empty the page cache before each repetition, as permitted");
   app.add_flag("--fresh", driver.fresh, "write a new file in each repetition");
   app.add_flag("--presize", driver.presize, "files to write have their size before the first step");
+  app.add_option("--buffer-shift", driver.buffer_shift,
+                 "bytes by which the program's buffer lies behind a page; malloc gives 16 (0)")
+      ->check(CLI::Range(0, 4095));
   app.add_option("--dir", driver.directory, "directory for the files (default: the current one)");
   app.add_flag("--keep", driver.keep, "leave the files there");
   app.add_option("--json", options.json, "write all figures to this file");
@@ -188,6 +191,7 @@ std::string mode_of(const DriverOptions& driver) {
   add(driver.drop_caches, "drop-caches");
   add(driver.fresh, "fresh");
   add(driver.presize, "presize");
+  add(driver.buffer_shift > 0, "buffer-shift");
   return mode;
 }
 

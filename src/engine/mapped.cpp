@@ -5,8 +5,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <mutex>
+
+#include "access/block_copy.hpp"
 
 namespace choir {
 namespace {
@@ -31,9 +32,12 @@ std::int64_t cache_share() {
 
 /// The pages of a file are written past the caches: nobody reads them soon. A read buffer that was
 /// just written is better left where it is: stores past the cache would have to push it out first.
+std::int64_t least_streamed(Operation operation) {
+  return operation == Operation::write ? least_streamed_write : cache_share();
+}
+
 Stores stores_for(const Context& c) {
-  const auto least = c.operation == Operation::write ? least_streamed_write : cache_share();
-  return c.access.bytes() >= least ? Stores::streaming : Stores::cached;
+  return c.access.bytes() >= least_streamed(c.operation) ? Stores::streaming : Stores::cached;
 }
 
 /// The mapping a thread is copying through, and where to go on if it faults.
@@ -184,8 +188,8 @@ void run_mapped(Context& context) {
   while (!task.done()) task.poll();
 }
 
-bool is_small_block(const Transfer& one) {
-  return one.length < least_streamed_write &&
+bool is_plain_copy(Operation operation, const Transfer& one) {
+  return one.length < least_streamed(operation) &&
          one.offset % FileMapping::window_bytes + one.length <= FileMapping::window_bytes;
 }
 
@@ -211,8 +215,7 @@ Moved move_mapped(FileAccess& file, Operation operation, Transfer one) {
   char* const there = view.base + one.offset;
   const bool writing = operation == Operation::write;
   const auto copy = [&] {
-    std::memcpy(writing ? there : one.data, writing ? one.data : there,
-                static_cast<std::size_t>(one.length));
+    copy_block(writing ? there : one.data, writing ? one.data : there, one.length);
   };
   if (!copy_guarded(view, copy)) moved.error = EIO;
   return moved;

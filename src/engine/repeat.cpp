@@ -106,7 +106,8 @@ bool File::may_repeat(const CallRequest& request, const Track& track, Extent spa
 std::optional<Moved> File::move_block(Operation operation, const Track& track,
                                       const Transfer& one) {
   if (track.plan->exchange != Exchange::none)
-    return is_small_block(one) ? std::optional(move_mapped(*this, operation, one)) : std::nullopt;
+    return is_plain_copy(operation, one) ? std::optional(move_mapped(*this, operation, one))
+                                         : std::nullopt;
   int error = 0;
   Storage* const there = storage(error);
   return there != nullptr ? std::optional(there->move(operation, one)) : std::nullopt;

@@ -256,8 +256,8 @@ namespace {
 int calls_per_sample(const Policy& p, const State& s) {
   if (s.phase == Phase::brief) return std::max(1, p.brief_calls);
   if (s.phase != Phase::serving) return 1;
-  if (s.recorded > 2 && s.call_s < p.tiny_call_s) return std::max(1, p.tiny_sample_every);
-  return s.reference > 0 && s.call_s < p.short_call_s ? std::max(1, p.sample_every) : 1;
+  if (s.recorded <= 2 || s.call_s >= p.short_call_s) return 1;
+  return std::max(1, s.call_s < p.tiny_call_s ? p.tiny_sample_every : p.sample_every);
 }
 
 }  // namespace
@@ -339,11 +339,8 @@ void Selector::record(std::uint64_t signature, int candidate, double slowest_sec
   c.costs.add(cold ? c.cold_cost : cost,
               static_cast<std::size_t>(std::max({1, policy_.calls_each, policy_.long_race})));
   drop_hopeless(policy_, *s);
-  if (s->recorded == 1 && s->phase == Phase::examining && slowest_seconds < policy_.light_look_s) {
-    // Far too short to look at anybody else for now: the next one goes the short way.
-    settle(policy_, *s);
-    s->quiet_until = s->calls + thoughtless_calls(policy_, *s);
-  }
+  // If nobody else is worth a look yet, the next call can go the short way.
+  if (s->recorded == 1 && s->phase == Phase::examining) choose(policy_, *s);
   if (s->phase == Phase::confirming && candidate == s->winner) check_memory(policy_, *s);
 }
 

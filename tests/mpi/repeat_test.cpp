@@ -62,6 +62,39 @@ void further_on(Checks& t) {
   t.expect_file(expected, "all rounds");
 }
 
+/// Blocks of many pages, whose memory and place in the file lie differently in their pages; again
+/// and again over the same ground, and once where a window of a mapping ends.
+void large_blocks(Checks& t) {
+  OpenFile file(t, read_write);
+  constexpr MPI_Offset large = 150'001;
+  constexpr MPI_Offset edge = MPI_Offset{64} << 20;
+  const auto place = [&](int round) {
+    const auto number = static_cast<MPI_Offset>(t.ranks * (round % warm) + t.rank);
+    const MPI_Offset begin = round < 4 * warm ? 0 : edge - large / 2 - large * t.ranks;
+    return begin + number * large;
+  };
+  const auto content = [&](int round) {
+    const auto seed = round < 4 * warm ? round % warm : round;
+    return pattern_bytes(std::size_t{large}, static_cast<std::uint64_t>(100 * seed + t.rank));
+  };
+  const auto rounds = 4 * warm + 2;
+  for (int round = 0; round < rounds; ++round)
+    write_at(t, file, place(round), content(round), static_cast<int>(large));
+  make_visible(t, file);
+  for (int round = 0; round < rounds; ++round) {
+    Bytes found(std::size_t{large} + 64);
+    const int shift = 16 * (round % 4);
+    MPI_Status status;
+    t.expect_success(MPI_File_read_at_all(file, place(round), found.data() + shift,
+                                          static_cast<int>(large), MPI_BYTE, &status),
+                     "read");
+    const Bytes expected = content(round);
+    t.expect(count_of(status, MPI_BYTE) == static_cast<int>(large) &&
+                 std::equal(expected.begin(), expected.end(), found.begin() + shift),
+             fmt::format("round {} as it was written", round));
+  }
+}
+
 /// By the file pointer and through a view with holes.
 void through_a_view(Checks& t) {
   OpenFile file(t, read_write);
@@ -373,6 +406,7 @@ constexpr NamedCheck checks[] = {
     {"cut_by_others", cut_by_others},
     {"unequal_blocks", unequal_blocks},
     {"first_reads", first_reads},
+    {"large_blocks", large_blocks},
     {"reads_fail", reads_fail},
     {"many_small_ones", many_small_ones},
     {"moved_view", moved_view},

@@ -128,7 +128,22 @@ TEST(ShortCalls, ServingCallsAreSampled) {
   Selector selector;
   const Times times{{60e-6, 50e-6, 200e-6}, {40e-6, 30e-6, 90e-6}};
   run(selector, times, 200);
-  EXPECT_EQ(timed_of(selector, times, 64), 8);
+  EXPECT_NEAR(timed_of(selector, times, 640), 20, 2);  // a look now and then is timed too
+}
+
+TEST(ShortCalls, AreSampledFromTheThirdOn) {
+  Selector selector;
+  const Times times{{45e-6, 30e-6, 200e-6}, {45e-6, 30e-6, 90e-6}};
+  run(selector, times, 3);
+  EXPECT_EQ(timed_of(selector, times, 28), 0);
+}
+
+TEST(ShortCalls, TheSecondIsSettledIfNobodyElseIsWorthALook) {
+  Selector selector;
+  const Times times{{45e-6, 40e-6, 400e-6}, {45e-6, 40e-6, 400e-6}, 60e-6};
+  run(selector, times, 1);
+  EXPECT_EQ(selector.settled(signature), individual);
+  EXPECT_EQ(selector.state(signature)->phase, Phase::serving);
 }
 
 TEST(ShortCalls, TinyOnesAreSampledRarely) {
