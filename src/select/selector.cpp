@@ -256,7 +256,7 @@ namespace {
 int calls_per_sample(const Policy& p, const State& s) {
   if (s.phase == Phase::brief) return std::max(1, p.brief_calls);
   if (s.phase != Phase::serving) return 1;
-  if (s.recorded <= 2 || s.call_s >= p.short_call_s) return 1;
+  if (s.recorded < 2 || s.call_s >= p.short_call_s) return 1;
   return std::max(1, s.call_s < p.tiny_call_s ? p.tiny_sample_every : p.sample_every);
 }
 

@@ -74,8 +74,8 @@ void large_blocks(Checks& t) {
     return begin + number * large;
   };
   const auto content = [&](int round) {
-    const auto seed = round < 4 * warm ? round % warm : round;
-    return pattern_bytes(std::size_t{large}, static_cast<std::uint64_t>(100 * seed + t.rank));
+    const int seed = 100 * (round < 4 * warm ? round % warm : round) + t.rank;
+    return pattern_bytes(std::size_t{large}, static_cast<std::uint64_t>(seed));
   };
   const auto rounds = 4 * warm + 2;
   for (int round = 0; round < rounds; ++round)
@@ -326,10 +326,21 @@ void many_small_ones(Checks& t) {
   const bool doubles = t.rank % 2 == 1;
   const MPI_Datatype type = doubles ? MPI_DOUBLE : MPI_BYTE;
   const int size = doubles ? 8 : 1;
+  constexpr int places = 20;
+  const auto bytes_of = [](int round, int rank) {
+    return round % 50 == 49 && rank == 0 ? (round < 100 ? block / 2 : 0) : block;
+  };
+  const auto place_of = [&](int round, int rank) { return t.ranks * (round % places) + rank; };
+  Bytes expected(std::size_t{block} * static_cast<std::size_t>(t.ranks * places));
   for (int round = 0; round < 200; ++round) {
-    const int bytes = round % 50 == 49 && t.rank == 0 ? (round < 100 ? block / 2 : 0) : block;
-    const MPI_Offset at = MPI_Offset{block} * (t.ranks * (round % 20) + t.rank);
+    const int bytes = bytes_of(round, t.rank);
+    const MPI_Offset at = MPI_Offset{block} * place_of(round, t.rank);
     const Bytes mine = pattern(round, t.rank);
+    for (int r = 0; r < t.ranks; ++r) {
+      const Bytes theirs = pattern(round, r);
+      std::copy_n(theirs.begin(), bytes_of(round, r),
+                  expected.begin() + std::ptrdiff_t{block} * place_of(round, r));
+    }
     MPI_Status status;
     t.expect_success(MPI_File_write_at_all(file, at, mine.data(), bytes / size, type, &status),
                      "write");
@@ -341,6 +352,8 @@ void many_small_ones(Checks& t) {
                  std::equal(found.begin(), found.begin() + bytes, mine.begin()),
              fmt::format("round {} as it was written", round));
   }
+  make_visible(t, file);
+  t.expect_file(expected, "the last word at every place");
 }
 
 /// The same calls after the view has moved, and in units of its etype.

@@ -105,8 +105,8 @@ TEST(Copy, BlocksOfEverySizeAndStride) {
 
 /// Around the length from which vectors are used, wherever source and target lie in a line.
 TEST(Copy, LargeBlocksAtEveryPlaceInALine) {
-  for (const std::int64_t length : {least_vector_bytes - 1, least_vector_bytes,
-                                    least_vector_bytes + 63, std::int64_t{5000}}) {
+  for (const std::int64_t length :
+       {least_vector_bytes - 1, least_vector_bytes, least_vector_bytes + 63, std::int64_t{5000}}) {
     const auto source = numbered(static_cast<std::size_t>(length + guard));
     for (std::int64_t from = 0; from < guard; from += 7) {
       for (std::int64_t to = 0; to < guard; ++to) {
