@@ -69,7 +69,7 @@ void large_blocks(Checks& t) {
   constexpr MPI_Offset large = 150'001;
   constexpr MPI_Offset edge = MPI_Offset{64} << 20;
   const auto place = [&](int round) {
-    const auto number = static_cast<MPI_Offset>(t.ranks * (round % warm) + t.rank);
+    const MPI_Offset number = t.ranks * (round % warm) + t.rank;
     const MPI_Offset begin = round < 4 * warm ? 0 : edge - large / 2 - large * t.ranks;
     return begin + number * large;
   };
