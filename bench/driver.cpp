@@ -69,7 +69,7 @@ std::string agree_text(const std::string& mine) {
   return fmt::format("rank {}: {}", lowest, text);
 }
 
-/// Page-aligned memory that exists before anything is timed.
+/// Memory that exists before anything is timed.
 class Buffer {
  public:
   /// Begins `shift` bytes behind a page.

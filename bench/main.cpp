@@ -183,15 +183,15 @@ void require_countable(const Program& program) {
 
 std::string mode_of(const DriverOptions& driver) {
   std::string mode;
-  const auto add = [&](bool on, const char* name) {
-    if (on) mode += (mode.empty() ? "" : ",") + std::string(name);
+  const auto add = [&](bool on, const std::string& name) {
+    if (on) mode += (mode.empty() ? "" : ",") + name;
   };
   add(driver.step.sync, "sync");
   add(driver.step.direct, "direct");
   add(driver.drop_caches, "drop-caches");
   add(driver.fresh, "fresh");
   add(driver.presize, "presize");
-  add(driver.buffer_shift > 0, "buffer-shift");
+  add(driver.buffer_shift > 0, "buffer-shift=" + std::to_string(driver.buffer_shift));
   return mode;
 }
 
