@@ -141,9 +141,9 @@ Opening::Common Opening::local_common() const {
   Common common{highest, highest, highest, highest, 0};
   for (int local = 0; local < local_ranks_; ++local) {
     const auto& vote = votes_[local];
-    const auto key = static_cast<std::int64_t>(vote.plan_key >> 1);
-    common.low_key = std::min(common.low_key, key);
-    common.low_negated_key = std::min(common.low_negated_key, -key);
+    const auto name = static_cast<std::int64_t>(vote.plan_name >> 1);
+    common.low_name = std::min(common.low_name, name);
+    common.low_negated_name = std::min(common.low_negated_name, -name);
     common.negated_error = std::min<std::int64_t>(common.negated_error, -vote.error);
     if (!vote.asks) continue;  // fits any shift
     common.low_shift = std::min(common.low_shift, vote.shift);
@@ -154,9 +154,9 @@ Opening::Common Opening::local_common() const {
 
 void Opening::conclude(const Common& common) {
   error_ = static_cast<int>(-common.negated_error);
-  const bool same_key = common.low_key != 0 && common.low_key == -common.low_negated_key;
+  const bool same_name = common.low_name != 0 && common.low_name == -common.low_negated_name;
   const bool nobody_asks = common.low_shift == highest;
-  known_ = same_key && (nobody_asks || common.low_shift == -common.low_negated_shift);
+  known_ = same_name && (nobody_asks || common.low_shift == -common.low_negated_shift);
   shift_ = nobody_asks ? 0 : common.low_shift;
 }
 
@@ -164,12 +164,12 @@ void Opening::conclude(const Common& common) {
 /// has run ahead as this one has. False: conclude() has to tell.
 bool Opening::conclude_alike() {
   const auto& mine = votes_[hood_.local()];
-  if (mine.ran_ahead == 0 || mine.plan_key == 0) return false;
+  if (mine.ran_ahead == 0 || mine.plan_name == 0) return false;
   auto& verdict = early_verdict_;
   verdict.end_of_file = mine.early_end_of_file;
   for (int local = 0; local < local_ranks_; ++local) {
     const auto& vote = votes_[local];
-    if (vote.plan_key != mine.plan_key || vote.shift != mine.shift || !vote.asks ||
+    if (vote.plan_name != mine.plan_name || vote.shift != mine.shift || !vote.asks ||
         vote.error != 0 || vote.ran_ahead != mine.ran_ahead || vote.writer != mine.writer)
       return false;
     verdict.error = std::max(verdict.error, vote.early_error);
@@ -184,10 +184,10 @@ bool Opening::conclude_alike() {
 /// On one node only: elsewhere a rank that runs ahead would save no message.
 void Opening::conclude_early() {
   const auto strategy = votes_[0].ran_ahead, writer = votes_[0].writer;
-  all_ran_ahead_ = (known_ || votes_[0].plan_key == 0) && error_ == 0 && strategy != 0;
+  all_ran_ahead_ = (known_ || votes_[0].plan_name == 0) && error_ == 0 && strategy != 0;
   for (int local = 1; local < local_ranks_; ++local)
     if (votes_[local].ran_ahead != strategy || votes_[local].writer != writer ||
-        (!known_ && votes_[local].plan_key != 0))
+        (!known_ && votes_[local].plan_name != 0))
       all_ran_ahead_ = false;
   if (!all_ran_ahead_) return;
   early_verdict_ = votes_[0].early();

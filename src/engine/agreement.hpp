@@ -49,7 +49,7 @@ class Opening {
  private:
   /// What the nodes reduce: equal minimum and maximum mean that all agree.
   struct Common {
-    std::int64_t low_key, low_negated_key, low_shift, low_negated_shift, negated_error;
+    std::int64_t low_name, low_negated_name, low_shift, low_negated_shift, negated_error;
   };
   enum class Phase { gathering, reducing, exchanging, waiting, done };
 

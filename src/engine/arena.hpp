@@ -59,7 +59,7 @@ static_assert(sizeof(Outcome) == 64);
 
 /// What a rank brings to the opening besides; it stays on its node.
 struct VoteContent {
-  std::uint64_t plan_key = 0;   ///< the cached plan the rank thinks fits; 0: none
+  std::uint64_t plan_name = 0;  ///< the cached plan the rank thinks fits; 0: none
   std::int64_t shift = 0;       ///< how far that plan must move
   std::int32_t error = 0;       ///< an MPI error class
   bool asks = false;            ///< for any byte at all

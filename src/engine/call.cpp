@@ -35,7 +35,12 @@ std::uint64_t key_of(std::span<const Ballot> ballots) {
     if (ballot.bytes > 0) one.add(ballot.low - lowest).add(ballot.high - ballot.low);
     sum += one.value();
   }
-  return sum | 2;  // never 0, also without its lowest bit
+  return sum;
+}
+
+/// Never 0, also without its lowest bit: votes compare the others.
+std::uint64_t name_of(std::uint64_t key, Extent span) {
+  return select::Signature().add(static_cast<std::int64_t>(key)).add(span.begin).value() | 2;
 }
 
 /// The finest grain of the requests and of the plan's windows.
@@ -114,7 +119,7 @@ Ballot Call::ballot(Vote& vote) {
                                              : Shape{});
   vote.asks = mine.bytes > 0;
   if (guess_) {
-    vote.plan_key = guess_->key;
+    vote.plan_name = guess_->name;
     vote.shift = mine.low - guess_->low;
   }
   return mine;
@@ -167,6 +172,7 @@ void Call::learn_pattern(const Opened& opened) {
                .add(select::relative_offset(one.low, one.high, one.bytes, pieces))
                .value();
   }
+  pattern_->name = name_of(pattern_->key, pattern_->span);
   pattern_->adjacent = adjacent_blocks(pattern_->ranks);
   pattern_->signature = select::combined_signature(sum, static_cast<int>(ballots.size()));
   if (file_.settings().plan_cache_bytes > 0) cache.insert(pattern_);

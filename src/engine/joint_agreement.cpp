@@ -81,9 +81,9 @@ JointOpening::Common JointOpening::local_common(std::size_t member) const {
   const auto* ballots = table(member);
   for (const int rank : hood_.node_ranks()) {
     const auto& vote = votes(member)[hood_.local_of(rank)];
-    const auto key = static_cast<std::int64_t>(vote.plan_key >> 1);
-    common.low_key = std::min(common.low_key, key);
-    common.low_negated_key = std::min(common.low_negated_key, -key);
+    const auto name = static_cast<std::int64_t>(vote.plan_name >> 1);
+    common.low_name = std::min(common.low_name, name);
+    common.low_negated_name = std::min(common.low_negated_name, -name);
     common.negated_error = std::min<std::int64_t>(common.negated_error, -vote.error);
     if (ballots[rank].bytes == 0) continue;  // fits any shift
     common.low_shift = std::min(common.low_shift, vote.shift);
@@ -95,10 +95,10 @@ JointOpening::Common JointOpening::local_common(std::size_t member) const {
 void JointOpening::conclude() {
   for (std::size_t m = 0; m < members_.size(); ++m) {
     const auto& common = common_[m];
-    const bool same_key = common.low_key != 0 && common.low_key == -common.low_negated_key;
+    const bool same_name = common.low_name != 0 && common.low_name == -common.low_negated_name;
     const bool nobody_asks = common.low_shift == highest;
     members_[m].error = static_cast<int>(-common.negated_error);
-    members_[m].known = same_key && (nobody_asks || common.low_shift == -common.low_negated_shift);
+    members_[m].known = same_name && (nobody_asks || common.low_shift == -common.low_negated_shift);
     members_[m].shift = nobody_asks ? 0 : common.low_shift;
   }
 }

@@ -2,8 +2,8 @@
 //
 // A checkpoint loop moves the file position only, and a new checkpoint file has the old one's
 // shape: both find the plan of the call before. An entry is used only if every rank's own pattern
-// compares equal in full and all ranks name the same entry and the same shift. Bounded in bytes;
-// the least recently used entry goes first.
+// compares equal in full and all ranks name the same entry, made at the same place, and the same
+// shift. Bounded in bytes; the least recently used entry goes first.
 #pragma once
 
 #include <atomic>
@@ -24,6 +24,10 @@ namespace choir {
 /// One agreed pattern of all ranks and the plans made for it.
 struct PlanEntry {
   std::uint64_t key = 0;  ///< hash of all ranks' ballots relative to the lowest offset
+  /// Hash of the key and the lowest offset. Where calls on several files are under way, ranks may
+  /// have seen a pattern first at different places: then neither their shifts nor what was derived
+  /// from the place can be compared.
+  std::uint64_t name = 0;
   // This rank's own pattern, for the full comparison.
   TilePtr tile;
   std::int64_t begin_in_tile = 0;

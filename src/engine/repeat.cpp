@@ -149,7 +149,7 @@ namespace {
 VoteContent vote_of(const Track& track, std::int64_t shift, const Moved& moved) {
   VoteContent vote;
   vote.writer = static_cast<std::uint16_t>(track.gathering.writer + 1);
-  vote.plan_key = track.entry->key;
+  vote.plan_name = track.entry->name;
   vote.shift = shift;
   vote.asks = track.entry->bytes > 0;
   vote.ran_ahead = static_cast<std::uint16_t>(track.row + 1);

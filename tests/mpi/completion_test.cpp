@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 #include "support/checks.hpp"
 
@@ -343,15 +344,21 @@ void large_count_forms(Checks& t) {
 }
 #endif
 
+/// A second file, which closing deletes.
+MPI_File open_other(Checks& t) {
+  const std::string other = t.path + ".other";
+  MPI_File handle = MPI_FILE_NULL;
+  t.expect_success(MPI_File_open(MPI_COMM_WORLD, other.c_str(),
+                                 read_write | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &handle),
+                   "open");
+  return handle;
+}
+
 /// Rank 0 asks for the same in two files, the others do not: a plan kept for one file must never
 /// serve the other, whichever call becomes known first.
 void plans_are_not_mixed_up(Checks& t) {
-  const std::string other = t.path + ".other";
   OpenFile first(t, read_write);
-  MPI_File second = MPI_FILE_NULL;
-  t.expect_success(MPI_File_open(MPI_COMM_WORLD, other.c_str(),
-                                 read_write | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &second),
-                   "open");
+  MPI_File second = open_other(t);
   constexpr int large = 1 << 16;  // several pages: plans of the two calls cut them differently
   const auto bytes_of = [](int r) { return pattern_bytes(large, static_cast<std::uint64_t>(r)); };
   const Bytes buffer = bytes_of(t.rank);
@@ -383,6 +390,82 @@ void plans_are_not_mixed_up(Checks& t) {
   t.expect_success(MPI_File_close(&second), "close");
 }
 
+/// A word that ranks of one node tell each other without MPI, which would advance their calls.
+class Signal {
+ public:
+  Signal() {
+    const MPI_Aint size = rank() == 0 ? sizeof(int) : 0;
+    MPI_Win_allocate_shared(size, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &word_, &window_);
+    MPI_Aint found = 0;
+    int unit = 0;
+    MPI_Win_shared_query(window_, 0, &found, &unit, &word_);
+    if (rank() == 0) *word_ = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  Signal(const Signal&) = delete;
+  ~Signal() { MPI_Win_free(&window_); }
+
+  void raise(int value) { std::atomic_ref(*word_).store(value); }
+  void await(int value) const {
+    while (std::atomic_ref(*word_).load() < value) usleep(100);
+  }
+
+ private:
+  static int rank() {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+  }
+
+  int* word_ = nullptr;
+  MPI_Win window_ = MPI_WIN_NULL;
+};
+
+/// Two ranks learn of one pattern in two files, at different places and in different orders. Each
+/// then guesses that a third call is like the one it heard of last, as far off as the other's: that
+/// they agree on the pattern and the distance does not make it true.
+void plans_know_their_place(Checks& t) {
+  constexpr int slot = 2 * block;
+  OpenFile first(t, read_write);
+  MPI_File second = open_other(t);
+  std::array<Bytes, 2> found{Bytes(block), Bytes(block)};
+  std::array<MPI_Request, 2> requests{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  const auto start = [&](int which) {
+    const auto i = static_cast<std::size_t>(which);
+    const MPI_Offset at = (which == 0 ? slot : 0) + MPI_Offset{block} * (1 - t.rank);
+    t.expect_success(MPI_File_iread_at_all(which == 0 ? static_cast<MPI_File>(first) : second, at,
+                                           found[i].data(), block, MPI_BYTE, &requests[i]),
+                     "iread");
+  };
+  Signal signal;
+  if (t.rank == 1) {
+    start(0);
+    signal.raise(1);
+    signal.await(2);
+    start(1);  // is complete at once, before anybody looks at the first again
+  } else {
+    signal.await(1);
+    start(0);
+    start(1);
+    signal.raise(2);
+  }
+  t.expect_success(MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+  Bytes expected(4 * slot);
+  for (int r = 0; r < t.ranks; ++r) {
+    const Bytes theirs = pattern(r);
+    std::copy(theirs.begin(), theirs.end(), expected.begin() + 3 * slot + r * block);
+  }
+  const Bytes mine = pattern(t.rank);
+  MPI_Request request = MPI_REQUEST_NULL;
+  t.expect_success(MPI_File_iwrite_at_all(first, 3 * slot + MPI_Offset{block} * t.rank, mine.data(),
+                                          block, MPI_BYTE, &request),
+                   "iwrite");
+  t.expect_success(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
+  make_visible(t, first);
+  t.expect_file(expected, "the write");
+  t.expect_success(MPI_File_close(&second), "close");
+}
+
 constexpr NamedCheck checks[] = {
     {"every_kind_waitall", every_kind_waitall},
     {"every_kind_testall", every_kind_testall},
@@ -397,6 +480,7 @@ constexpr NamedCheck checks[] = {
     {"large_count_forms", large_count_forms},
 #endif
     {"plans_are_not_mixed_up", plans_are_not_mixed_up},
+    {"plans_know_their_place", plans_know_their_place},
 };
 
 int thread_level(const std::string&) { return MPI_THREAD_SINGLE; }

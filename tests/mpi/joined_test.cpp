@@ -44,6 +44,14 @@ std::vector<char> bytes_of(int file, int slot, int owner) {
   return bytes;
 }
 
+/// How the bytes of a piece differ from those wanted; nothing if they do not.
+std::string difference(const std::vector<char>& got, const std::vector<char>& wanted) {
+  const auto [there, here] = std::mismatch(got.begin(), got.end(), wanted.begin());
+  if (there == got.end()) return "";
+  return ": byte " + std::to_string(there - got.begin()) + " is " + std::to_string(*there) +
+         ", not " + std::to_string(*here);
+}
+
 MPI_Offset place_of(int slot, int owner) {
   return static_cast<MPI_Offset>(piece) * (static_cast<MPI_Offset>(slot) * ranks + owner);
 }
@@ -156,7 +164,8 @@ class Files {
             const auto got = pread(fd, bytes.data(), piece, place_of(slot, owner));
             expect(got == piece && bytes == bytes_of(f, slot, owner),
                    "file " + std::to_string(f) + " slot " + std::to_string(slot) + " rank " +
-                       std::to_string(owner) + " has its bytes");
+                       std::to_string(owner) + " has its bytes" +
+                       difference(bytes, bytes_of(f, slot, owner)));
           }
       if (fd >= 0) close(fd);
       unlink(path(f).c_str());
