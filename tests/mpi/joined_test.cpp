@@ -1,6 +1,7 @@
 // joined_test.cpp: nonblocking collectives on several files that choir may carry out as one.
 //
-// joined_test CHECK --dir DIR; `all` is all but the two that have runs of their own. Run with
+// joined_test CHECK --dir DIR [--seed N] [--rounds N] (of `interleavings`); `all` is all but the
+// two that have runs of their own. Run with
 // join_nonblocking on; every check must hold without it too, but for `one_call`, which asks that
 // the calls were joined. Bytes are compared by plain reads and by reads through MPI. Ranks differ
 // in the order they start and complete calls, in ways MPI allows.
@@ -20,6 +21,7 @@
 namespace {
 
 int rank = 0, ranks = 1, failures = 0, run_number = 0;
+int seed = 2024, rounds = 6;
 std::string folder = ".";
 
 void expect(bool holds, const std::string& what) {
@@ -407,8 +409,8 @@ void random_batch(Files& files, std::mt19937_64& common, std::mt19937_64& own, i
 }
 
 void interleavings() {
-  std::mt19937_64 common(2024), own(77 + static_cast<unsigned>(rank));
-  for (int round = 0; round < 6; ++round) {
+  std::mt19937_64 common(static_cast<unsigned>(seed)), own(static_cast<unsigned>(seed + 77 + rank));
+  for (int round = 0; round < rounds; ++round) {
     Files files(static_cast<int>(1 + common() % 5));
     int slot = 0;
     for (auto batches = 1 + common() % 5; batches > 0; --batches) {
@@ -457,7 +459,12 @@ int main(int argc, char** argv) {
   run_number = static_cast<int>(getpid());
   MPI_Bcast(&run_number, 1, MPI_INT, 0, MPI_COMM_WORLD);
   const std::string wanted = argc > 1 ? argv[1] : "";
-  if (argc > 3 && std::string(argv[2]) == "--dir") folder = argv[3];
+  for (int i = 2; i + 1 < argc; i += 2) {
+    const std::string option = argv[i], value = argv[i + 1];
+    if (option == "--dir") folder = value;
+    if (option == "--seed") seed = std::stoi(value);
+    if (option == "--rounds") rounds = std::stoi(value);
+  }
   bool found = false;
   for (const auto& check : checks) {
     if (wanted != check.name && wanted != "all") continue;
