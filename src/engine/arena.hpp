@@ -99,6 +99,12 @@ struct alignas(64) SeatBuffer {
   std::atomic<std::uint32_t> arrived{0};
   std::atomic<std::uint32_t> expected{0};
   std::atomic<std::int64_t> end_of_file{0};  ///< bytes from here on were not read
+
+  /// After a call, by the owner: everybody has used its tickets. The next meeting tells the others.
+  void take_down() {
+    open.store(0, std::memory_order_relaxed);
+    full.store(0, std::memory_order_relaxed);
+  }
 };
 
 struct alignas(64) Board {

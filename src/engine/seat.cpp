@@ -28,6 +28,10 @@ Seat::Seat(int seat, std::vector<Course> courses)
   buffers_[1].index = 1;
 }
 
+Seat::~Seat() {
+  for (const auto& buffer : buffers_) control(buffer).take_down();
+}
+
 bool Seat::idle() const {
   return std::all_of(buffers_.begin(), buffers_.end(),
                      [](const Buffer& buffer) { return buffer.state == Buffer::State::free; });

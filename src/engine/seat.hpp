@@ -43,6 +43,10 @@ class Seat : public Task {
   /// Courses of one call, or of several that are carried out together: at least one. All are for
   /// the same operation, and in the same room.
   Seat(int seat, std::vector<Course> courses);
+  /// Tickets come again (see ticket()): none is left where a later call's lanes would find it.
+  ~Seat() override;
+  Seat(const Seat&) = delete;
+  Seat& operator=(const Seat&) = delete;
 
   bool done() const override { return exhausted_ && idle(); }
   bool poll() override;

@@ -256,6 +256,7 @@ class SlotSeat final : public Task {
   /// A call that ends early still owns the memory its job moves.
   ~SlotSeat() override {
     if (busy_ != nullptr) busy_->await(job_);
+    c_.arena().control(seat_, 0).take_down();
   }
   SlotSeat(const SlotSeat&) = delete;
   SlotSeat& operator=(const SlotSeat&) = delete;

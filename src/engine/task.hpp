@@ -93,7 +93,8 @@ class Task {
 
 using Tasks = std::vector<std::unique_ptr<Task>>;
 
-/// Names a window of an aggregator in a call; never 0.
+/// Names a window of an aggregator in a call; never 0. After 2048 calls it names another's: seats
+/// take their tickets down.
 constexpr std::uint64_t ticket(std::uint64_t call, std::size_t aggregator, std::int64_t window) {
   return ((call & 0x7ff) | 0x800) << 52 | (static_cast<std::uint64_t>(aggregator) & 0xfffff) << 32 |
          (static_cast<std::uint64_t>(window) & 0xffffffff);

@@ -408,6 +408,55 @@ void mixed_with_others(Checks& t) {
   t.expect_file(expected, "all of it");
 }
 
+/// Writes by one strategy, reads by another.
+MPI_Info strategies(const char* writing, const char* reading) {
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "choir_write_strategy", writing);
+  MPI_Info_set(info, "choir_read_strategy", reading);
+  return info;
+}
+
+/// Small pieces of all ranks in turn are written, and read again, once in `period` calls; all
+/// others run ahead.
+void exchange_now_and_then(Checks& t, MPI_Info info, bool fill_by_reads, int period) {
+  constexpr int rounds = 16, piece = 8, filler = 16;
+  OpenFile file(t, read_write, MPI_COMM_WORLD, info);
+  MPI_Info_free(&info);
+  MPI_Datatype pieces = MPI_DATATYPE_NULL;
+  MPI_Type_vector(block / piece, piece, piece * t.ranks, MPI_BYTE, &pieces);
+  MPI_Type_commit(&pieces);
+  t.expect_success(MPI_File_set_view(file, MPI_Offset{piece} * t.rank, MPI_BYTE, pieces, "native",
+                                     MPI_INFO_NULL),
+                   "set_view");
+  MPI_Type_free(&pieces);
+  for (int round = 0; round < rounds; ++round) {
+    const Bytes mine = pattern(round, t.rank);
+    Bytes found(block);
+    write_at(t, file, 0, mine, block);
+    t.expect_success(
+        MPI_File_read_at_all(file, 0, found.data(), block, MPI_BYTE, MPI_STATUS_IGNORE), "read");
+    t.expect(found == mine, fmt::format("round {} as it was written", round));
+    for (int call = 2; call < period; ++call)
+      if (fill_by_reads)
+        MPI_File_read_at_all(file, block, found.data(), filler, MPI_BYTE, MPI_STATUS_IGNORE);
+      else
+        MPI_File_write_at_all(file, block, mine.data(), filler, MPI_BYTE, MPI_STATUS_IGNORE);
+  }
+}
+
+/// The numbers by which ranks find each other's windows are short and come again, in between
+/// everything may have been served without any: what is left of the last ones must not be taken
+/// for the next.
+void window_numbers_come_again(Checks& t) {
+  for (const char* strategy : {"two_phase", "dynamic_segmentation"})
+    for (const bool fill_by_reads : {true, false})
+      exchange_now_and_then(
+          t,
+          fill_by_reads ? strategies(strategy, "individual") : strategies("individual", strategy),
+          fill_by_reads, 2048);
+}
+
 constexpr NamedCheck checks[] = {
     {"further_on", further_on},
     {"through_a_view", through_a_view},
@@ -424,6 +473,7 @@ constexpr NamedCheck checks[] = {
     {"many_small_ones", many_small_ones},
     {"moved_view", moved_view},
     {"mixed_with_others", mixed_with_others},
+    {"window_numbers_come_again", window_numbers_come_again},
 };
 
 int thread_level(const std::string&) { return MPI_THREAD_SINGLE; }
