@@ -208,6 +208,7 @@ bool Call::finish_gathered() {
                                     guess_->span_at(opening_->shift()), opening_->early_verdict());
     if (context_) {
       ++context_->traffic.requests;
+      context_->traffic.storage_bytes += guess_->span.size();
       ++context_->traffic.cycles;
       context_->traffic.storage_ns += now_ns() - opened_ns_;
     }

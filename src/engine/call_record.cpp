@@ -20,6 +20,8 @@ void Call::witness() {
   const auto& traffic = context_ ? context_->traffic : none;
   trace::CallRecord record;
   record.file = file_.facts().path;
+  record.open = file_.facts().opened_before;
+  record.first = file_.facts().first;
   record.operation = request_.name;
   record.strategy = strategy();
   record.phase = candidate_ >= 0 ? select::phase_name(phase_) : "fixed";
@@ -52,6 +54,7 @@ void Call::witness() {
   record.cycles = traffic.cycles;
   record.bytes_sieved = traffic.sieved_bytes;
   record.storage_requests = traffic.requests;
+  record.storage_bytes = traffic.storage_bytes;
   if (request_.error == 0 && request_.access.bytes() > 0) {
     const auto span = request_.access.span();
     record.offset_low = span.begin;

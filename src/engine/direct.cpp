@@ -163,7 +163,7 @@ class Direct final : public Task {
   void finish_job() {
     busy_ = false;
     if (job_.error != 0) c_.fail(job_.error);
-    c_.traffic.requests += job_.requests;
+    c_.traffic.count_job(job_);
     if (job_.end_of_file != no_end_of_file) {
       at_end_of_file_ = true;
       c_.met_end_of_file(job_.end_of_file);

@@ -26,6 +26,8 @@ struct FileFacts {
   bool local_file_system = false;
   std::int64_t device = 0, inode = 0;  ///< to notice a file that was replaced
   std::optional<StripeLayout> stripes;
+  int first = 0;          ///< of its ranks, in MPI_COMM_WORLD
+  int opened_before = 0;  ///< by that rank's process; counted while there is a trace
 };
 
 class File final : public FileAccess {

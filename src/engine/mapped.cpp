@@ -156,6 +156,7 @@ class Mapped final : public Task {
     };
     if (!copy_guarded(view, copy)) c_.fail(EIO);
     next_ = part.end;
+    c_.traffic.storage_bytes += part.size();
     ++c_.traffic.cycles;
     c_.traffic.exchange_ns += c_.clock() - started;
   }

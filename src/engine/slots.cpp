@@ -407,7 +407,7 @@ class SlotSeat final : public Task {
       busy_ = nullptr;
     }
     if (job_.error != 0) c_.fail(job_.error);
-    c_.traffic.requests += job_.requests;
+    c_.traffic.count_job(job_);
     c_.traffic.storage_ns += job_.beside_ns;
     if (job_.end_of_file != no_end_of_file) c_.met_end_of_file(job_.end_of_file);
     for (auto& member : members_)

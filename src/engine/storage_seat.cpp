@@ -78,7 +78,7 @@ bool StorageSeat::poll_move(Buffer& buffer) {
 void StorageSeat::finish_job(Buffer& buffer, Move& move, Job& job) {
   auto& call = *buffer.call;
   if (job.error != 0) call.fail(job.error);
-  call.traffic.requests += job.requests;
+  call.traffic.count_job(job);
   call.traffic.storage_ns += job.beside_ns;
   if (&job == &move.old && call.error == 0) {
     fill_holes(buffer, move);

@@ -24,9 +24,14 @@ struct Traffic {
   std::int64_t cycles = 0;
   std::int64_t sieved_bytes = 0;
   std::int64_t requests = 0;
+  std::int64_t storage_bytes = 0;  ///< to and from the file, by requests or through a mapping
   std::int64_t storage_ns = 0;
   std::int64_t exchange_ns = 0;
 
+  void count_job(const Job& job) {
+    requests += job.requests;
+    storage_bytes += job.bytes;
+  }
   /// A message to another node: its data, and what it carries besides.
   void count_message(std::int64_t data, std::int64_t overhead) {
     ++messages_between_nodes;

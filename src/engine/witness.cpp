@@ -1,10 +1,12 @@
 #include "engine/witness.hpp"
 
+#include <atomic>
 #include <choir_version.hpp>
 #include <cstdio>
 #include <map>
 #include <mutex>
 
+#include "engine/file.hpp"
 #include "mpi/error.hpp"
 
 namespace choir {
@@ -18,16 +20,27 @@ std::map<std::string, std::shared_ptr<trace::TraceWriter>>& writers() {
   return all;
 }
 
+int rank_in_world() {
+  int rank = 0;
+  check(PMPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  return rank;
+}
+
 std::shared_ptr<trace::TraceWriter> writer_for(const std::string& folder) {
   if (folder.empty()) return nullptr;
   const std::lock_guard lock(writers_mutex);
   auto& writer = writers()[folder];
-  if (!writer) {
-    int rank = 0;
-    check(PMPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    writer = std::make_shared<trace::TraceWriter>(folder, rank, CHOIR_VERSION);
-  }
+  if (!writer)
+    writer = std::make_shared<trace::TraceWriter>(folder, rank_in_world(), CHOIR_VERSION);
   return writer;
+}
+
+/// Once, and by one rank, though all may meet the same full disk: a user who waits for a trace
+/// shall not learn at the end that there is none.
+void warn_of(const trace::TraceWriter& writer) {
+  static std::atomic<bool> warned{false};
+  const auto error = writer.error();
+  if (!error.empty() && rank_in_world() == 0 && !warned.exchange(true)) warn("trace: " + error);
 }
 
 }  // namespace
@@ -36,7 +49,9 @@ Witness::Witness(bool stats, const std::string& trace_folder)
     : stats_(stats), writer_(writer_for(trace_folder)) {}
 
 void Witness::opened(const trace::OpenRecord& record) {
-  if (writer_) writer_->open(record);
+  if (!writer_) return;
+  writer_->open(record);
+  warn_of(*writer_);
 }
 
 void Witness::add(trace::CallRecord record) {
@@ -69,7 +84,10 @@ void Witness::report(Neighbourhood& hood, Room& room, const trace::StatsHeader& 
 
 void Witness::finish_traces() {
   const std::lock_guard lock(writers_mutex);
-  for (auto& [folder, writer] : writers()) writer->finish();
+  for (auto& [folder, writer] : writers()) {
+    writer->finish();
+    warn_of(*writer);
+  }
 }
 
 }  // namespace choir

@@ -7,6 +7,8 @@
 #include <choir_version.hpp>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 
 #include "access/datatype.hpp"
 #include "engine/progress.hpp"
@@ -100,6 +102,7 @@ struct Found {
   char file_system[32];
   std::int64_t device, inode, stripe_unit;
   int servers, local, exists;
+  int first, opened_before;
 };
 
 Found look_at(const std::string& path) {
@@ -123,6 +126,14 @@ Found look_at(const std::string& path) {
   return found;
 }
 
+/// How often this process has asked that before.
+int count_opening(const std::string& path) {
+  static std::mutex mutex;
+  static std::map<std::string, int> openings;
+  const std::lock_guard lock(mutex);
+  return openings[path]++;
+}
+
 FileFacts facts_from(const Found& found, std::string path, int mode) {
   FileFacts facts;
   facts.path = std::move(path);
@@ -131,6 +142,8 @@ FileFacts facts_from(const Found& found, std::string path, int mode) {
   facts.local_file_system = found.local != 0;
   facts.device = found.device;
   facts.inode = found.inode;
+  facts.first = found.first;
+  facts.opened_before = found.opened_before;
   if (found.servers > 0) facts.stripes = StripeLayout{found.stripe_unit, found.servers};
   return facts;
 }
@@ -147,6 +160,8 @@ void tell_witness(OpenFile& file) {
   auto& engine = *file.engine;
   trace::OpenRecord record;
   record.file = engine.facts().path;
+  record.open = engine.facts().opened_before;
+  record.first = engine.facts().first;
   record.ranks = engine.hood().topology().ranks();
   record.rank = engine.hood().rank();
   record.nodes = engine.hood().topology().nodes();
@@ -168,7 +183,12 @@ void tell_witness(OpenFile& file) {
 void attach_engine(MPI_Comm comm, const char* name, int mode, Settings settings, MPI_File handle) {
   auto path = path_of(name);
   Found found{};
-  if (rank_in(comm) == 0) found = look_at(path);
+  const int opened_before = settings.trace.empty() ? 0 : count_opening(path);
+  if (rank_in(comm) == 0) {
+    found = look_at(path);
+    found.first = rank_in(MPI_COMM_WORLD);
+    found.opened_before = opened_before;
+  }
   check(PMPI_Bcast(&found, sizeof found, MPI_BYTE, 0, comm));
   if (found.exists == 0) return;
   auto file = std::make_unique<OpenFile>();

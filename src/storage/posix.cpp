@@ -72,6 +72,7 @@ class PosixStorage final : public Storage {
         return;
       }
       offset += moved;
+      job.bytes += moved;
       consume(next, moved);
     }
   }

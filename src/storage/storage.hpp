@@ -34,6 +34,7 @@ struct Job {
   int error = 0;                              ///< errno of the first failure
   std::int64_t end_of_file = no_end_of_file;  ///< where a read met the end
   int requests = 0;                           ///< system requests made
+  std::int64_t bytes = 0;                     ///< they moved
   int in_flight = 0;
   std::int64_t beside_ns = 0;  ///< time it took beside the rank that started it
 };

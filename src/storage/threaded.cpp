@@ -164,6 +164,7 @@ class StorageThreads {
     auto& job = *order.job;
     --order.under_way;
     job.requests += request.requests;
+    job.bytes += request.bytes;
     job.end_of_file = std::min(job.end_of_file, request.end_of_file);
     if (request.error == 0) return;
     if (job.error == 0) job.error = request.error;

@@ -108,6 +108,7 @@ class UringStorage final : public Storage {
       delete request;
       return;
     }
+    job.bytes += moved;
     request->rest.offset += moved;
     request->rest.data += moved;
     request->rest.length -= moved;

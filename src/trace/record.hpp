@@ -25,7 +25,8 @@ struct Times {
 
 struct CallRecord {
   std::string_view file;
-  int open = 0;                ///< how many times this process had opened the file before
+  int open = 0;                ///< as in OpenRecord
+  int first = 0;               ///< as in OpenRecord
   std::int64_t call = 0;       ///< number of the collective call on this open file, from 0
   std::string_view operation;  ///< as in MPI: "write_all", "read_at_all", ...
   std::string_view strategy;
@@ -54,10 +55,10 @@ struct CallRecord {
   int error_class = 0;  ///< MPI's; 0 is success
 };
 
-/// One open of a file.
+/// One open of a file; `file`, `first` and `open` are its name, equal on all its ranks.
 struct OpenRecord {
   std::string_view file;
-  int open = 0;
+  int open = 0;  ///< how many times the first rank's process had opened the file before
   double start_s = 0;
   int ranks = 0;
   int rank = 0;
@@ -66,6 +67,7 @@ struct OpenRecord {
   std::string_view mode;  ///< "read-only", "write-only" or "read-write"
   std::string_view file_system;
   std::vector<std::pair<std::string, std::string>> hints;  ///< in force
+  int first = 0;  ///< first rank of the file's communicator, in MPI_COMM_WORLD
 };
 
 /// Appends `text` as a JSON string. What is not UTF-8 becomes U+FFFD, so that any file name

@@ -36,13 +36,14 @@ TraceWriter::TraceWriter(const std::string& folder, int rank, std::string_view v
       fail("create the folder", folder);
       return;
     }
-    const auto path = folder + "/rank-" + std::to_string(rank) + ".jsonl";
-    fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    path_ = folder + "/rank-" + std::to_string(rank) + ".jsonl";
+    fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd_ < 0) {
-      fail("create", path);
+      fail("create", path_);
       return;
     }
     append_header(buffer_, rank, host_name(), version);
+    flush_locked();  // at once: a killed program leaves a trace that says whose it is
   } catch (...) {
     fd_ = -1;
   }
@@ -51,6 +52,7 @@ TraceWriter::TraceWriter(const std::string& folder, int rank, std::string_view v
 TraceWriter::~TraceWriter() { finish(); }
 
 void TraceWriter::fail(const char* doing, const std::string& path) noexcept {
+  if (!error_.empty()) return;  // the first one says more
   try {
     error_ = std::string("cannot ") + doing + " " + path + ": " + std::strerror(errno);
   } catch (...) {
@@ -104,7 +106,7 @@ void TraceWriter::flush_locked() noexcept {
       done += static_cast<std::size_t>(n);
       continue;
     }
-    fail("write the trace", "");
+    fail("write", path_);
     // Cut the half line off, so that what is there stays readable.
     if (::ftruncate(fd_, file_bytes_) != 0 || ::lseek(fd_, file_bytes_, SEEK_SET) < 0) {
       ::close(fd_);
@@ -137,7 +139,7 @@ void TraceWriter::finish() noexcept {
     buffer_.clear();
   }
   flush_locked();
-  if (fd_ >= 0 && ::close(fd_) != 0) fail("close the trace", "");
+  if (fd_ >= 0 && ::close(fd_) != 0) fail("close", path_);
   fd_ = -1;
 }
 

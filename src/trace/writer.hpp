@@ -2,7 +2,7 @@
 //
 // Local, thread-safe, never throws, never communicates. Lines gather in a buffer of bounded size
 // and go to DIR/rank-N.jsonl when it is full and at the end. When the disk fails, or the file has
-// reached its limit, records are dropped and counted; the program does not notice.
+// reached its limit, records are dropped and counted; the program goes on.
 #pragma once
 
 #include <cstddef>
@@ -50,6 +50,7 @@ class TraceWriter {
 
   mutable std::mutex mutex_;
   Limits limits_;
+  std::string path_;
   int fd_ = -1;
   std::string buffer_;
   std::int64_t file_bytes_ = 0;

@@ -27,12 +27,13 @@ Finding failed_calls(const Trace&, const Summary& s) {
 Finding incomplete(const Trace& t, const Summary& s) {
   std::size_t missing = 0;
   for (const auto& call : t.calls) missing += call.ranks > static_cast<int>(call.parts.size());
-  if (t.dropped == 0 && missing == 0 && t.skipped_lines == 0) return {};
+  if (t.dropped == 0 && missing == 0 && t.skipped_lines == 0 && t.unended_files == 0) return {};
   return Advice{
       "incomplete-trace", Weight::hint,
       fmt::format("The trace is not complete: {} records dropped, {} unreadable lines, {} of "
-                  "{} calls without the records of all ranks.",
-                  t.dropped, t.skipped_lines, missing, s.calls),
+                  "{} calls without the records of all ranks, {} of {} processes that did not end "
+                  "properly and may have taken records with them.",
+                  t.dropped, t.skipped_lines, missing, s.calls, t.unended_files, t.rank_files),
       "Numbers below describe what is there. Give the whole folder, and a CHOIR_TRACE folder "
       "on a disk with space."};
 }

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 using CallKey = std::tuple<int, std::int64_t>;
-using FileKey = std::pair<std::string, int>;
+using FileKey = std::tuple<std::string, int, int>;
 
 class Loader {
  public:
@@ -26,9 +26,10 @@ class Loader {
   void take(const Json& line);
   void take_open(const Json& line);
   void take_call(const Json& line);
-  int file_index(const std::string& name, int open);
+  int file_index(const Json& line);
 
   Trace trace_;
+  bool ended_ = false;  ///< the file being read
   std::map<FileKey, int> files_;
   std::map<CallKey, std::size_t> calls_;
 };
@@ -65,9 +66,12 @@ RankPart read_part(const Json& line) {
   return p;
 }
 
-int Loader::file_index(const std::string& name, int open) {
-  const auto [found, fresh] =
-      files_.try_emplace({name, open}, static_cast<int>(trace_.files.size()));
+/// The opened file a line is about. Traces of old have no `first`.
+int Loader::file_index(const Json& line) {
+  const auto name = line.at("file").get<std::string>();
+  const int open = line.at("open").get<int>();
+  const auto [found, fresh] = files_.try_emplace({name, line.value("first", 0), open},
+                                                 static_cast<int>(trace_.files.size()));
   if (fresh) {
     trace_.files.emplace_back();
     trace_.files.back().name = name;
@@ -77,8 +81,7 @@ int Loader::file_index(const std::string& name, int open) {
 }
 
 void Loader::take_open(const Json& line) {
-  auto& file = trace_.files[static_cast<std::size_t>(
-      file_index(line.at("file").get<std::string>(), line.at("open").get<int>()))];
+  auto& file = trace_.files[static_cast<std::size_t>(file_index(line))];
   line.at("mode").get_to(file.mode);
   line.at("file_system").get_to(file.file_system);
   line.at("ranks").get_to(file.ranks);
@@ -88,7 +91,7 @@ void Loader::take_open(const Json& line) {
 
 void Loader::take_call(const Json& line) {
   RankPart part = read_part(line);
-  const int file = file_index(line.at("file").get<std::string>(), line.at("open").get<int>());
+  const int file = file_index(line);
   const auto number = line.at("call").get<std::int64_t>();
   const auto [found, fresh] = calls_.try_emplace({file, number}, trace_.calls.size());
   if (fresh) {
@@ -113,6 +116,7 @@ void Loader::take(const Json& line) {
   } else if (type == "open") {
     take_open(line);
   } else if (type == "end") {
+    ended_ = true;
     trace_.dropped += line.at("dropped").get<std::int64_t>();
   } else if (type == "header" && line.at("schema").get<int>() != 1) {
     throw LoadError(fmt::format("written with schema {}; this choir reads schema 1",
@@ -124,6 +128,7 @@ void Loader::read_file(const std::filesystem::path& path) {
   std::ifstream in(path);
   if (!in) throw LoadError(fmt::format("cannot read {}", path.string()));
   ++trace_.rank_files;
+  ended_ = false;
   std::int64_t number = 0;
   for (std::string line; std::getline(in, line);) {
     ++number;
@@ -138,6 +143,7 @@ void Loader::read_file(const std::filesystem::path& path) {
     }
   }
   if (in.bad()) throw LoadError(fmt::format("cannot read {}", path.string()));
+  if (!ended_) ++trace_.unended_files;
 }
 
 Trace Loader::finish() && {
@@ -167,6 +173,16 @@ std::vector<std::filesystem::path> rank_files(const std::string& path) {
   return found;
 }
 
+std::string why_there_is_none(const Trace& trace) {
+  if (!trace.first_skipped.empty()) return "the first bad line is " + trace.first_skipped;
+  if (trace.dropped > 0)
+    return fmt::format("{} records could not be written; is the disk full?", trace.dropped);
+  if (trace.unended_files > 0)
+    return fmt::format("{} of {} processes did not end properly, or run still", trace.unended_files,
+                       trace.rank_files);
+  return "the program made no collective call";
+}
+
 }  // namespace
 
 double Call::start_s() const {
@@ -191,12 +207,8 @@ Trace load_trace(const std::string& path) {
   Loader loader;
   for (const auto& file : rank_files(path)) loader.read_file(file);
   auto trace = std::move(loader).finish();
-  if (trace.calls.empty()) {
-    const auto because = trace.first_skipped.empty()
-                             ? std::string("the program made no collective call")
-                             : "the first bad line is " + trace.first_skipped;
-    throw LoadError(fmt::format("no call in {}: {}", path, because));
-  }
+  if (trace.calls.empty())
+    throw LoadError(fmt::format("no call in {}: {}", path, why_there_is_none(trace)));
   return trace;
 }
 

@@ -57,6 +57,7 @@ struct Trace {
   std::vector<OpenedFile> files;
   std::vector<Call> calls;  ///< by start time
   int rank_files = 0;
+  int unended_files = 0;           ///< of processes that did not end properly, or run still
   std::int64_t dropped = 0;        ///< records the writers could not keep
   std::int64_t skipped_lines = 0;  ///< lines that are no record, such as a last half line
   std::string first_skipped;       ///< where and why

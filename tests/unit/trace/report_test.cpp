@@ -61,6 +61,17 @@ class ReportFolder : public testing::Test {
     return load_trace(folder_);
   }
 
+  /// One call of a single rank, in a file of the name all others have too.
+  void run_again(int first, int open) {
+    trace::TraceWriter writer(folder_, 2 * first + open, "1.0");
+    CallRecord r;
+    r.file = "/data/f";
+    r.first = first;
+    r.open = open;
+    r.ranks = 1;
+    writer.call(r);
+  }
+
   static bool advised(const Trace& trace, const std::string& rule) {
     for (const auto& a : advise(trace, summarise(trace)))
       if (a.id == rule) return true;
@@ -176,8 +187,36 @@ TEST_F(ReportFolder, BadInputSaysWhatIsWrong) {
   EXPECT_TRUE(fails_with(folder_, "rank-0.jsonl:1"));
   std::ofstream(folder_ + "/rank-0.jsonl") << "{\"type\":\"header\",\"schema\":9}\n";
   EXPECT_TRUE(fails_with(folder_, "schema 9"));
-  std::ofstream(folder_ + "/rank-0.jsonl") << "{\"type\":\"header\",\"schema\":1}\n";
+  const std::string header = "{\"type\":\"header\",\"schema\":1}\n";
+  std::ofstream(folder_ + "/rank-0.jsonl") << header;
+  EXPECT_TRUE(fails_with(folder_, "1 of 1 processes did not end properly"));
+  std::ofstream(folder_ + "/rank-0.jsonl")
+      << header << "{\"type\":\"end\",\"written\":0,\"dropped\":7}\n";
+  EXPECT_TRUE(fails_with(folder_, "7 records could not be written"));
+  std::ofstream(folder_ + "/rank-0.jsonl")
+      << header << "{\"type\":\"end\",\"written\":0,\"dropped\":0}\n";
   EXPECT_TRUE(fails_with(folder_, "made no collective call"));
+}
+
+TEST_F(ReportFolder, AProcessThatDidNotEndIsToldOf) {
+  const auto whole = run(3, "read-write", [](CallRecord&) {});
+  EXPECT_FALSE(advised(whole, "incomplete-trace"));
+  std::ifstream in(folder_ + "/rank-1.jsonl");
+  std::string kept;
+  for (std::string line; std::getline(in, line);)
+    if (line.find("\"end\"") == std::string::npos) kept += line + "\n";
+  std::ofstream(folder_ + "/rank-1.jsonl") << kept;
+  const auto trace = load_trace(folder_);
+  EXPECT_EQ(trace.unended_files, 1);
+  EXPECT_TRUE(advised(trace, "incomplete-trace"));
+}
+
+TEST_F(ReportFolder, FilesOfSeveralCommunicatorsAndOpeningsAreApart) {
+  for (const int first : {0, 1})
+    for (const int open : {0, 1}) run_again(first, open);
+  const auto trace = load_trace(folder_);
+  EXPECT_EQ(trace.files.size(), 4u);
+  EXPECT_EQ(trace.calls.size(), 4u);
 }
 
 }  // namespace
