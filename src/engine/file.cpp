@@ -66,12 +66,13 @@ Parameters parameters_from(const Settings& s, const FileFacts& facts, int turn) 
   return p;
 }
 
-std::string suffix_of(const Parameters& p) {
+/// What plans depend on besides the pattern.
+std::string suffix_of(const Parameters& p, int seats) {
   std::ostringstream text;
   text << '/' << p.aggregators_per_node << '/' << p.aggregators << '/' << p.aggregators_per_server
        << '/' << p.cycle_bytes << '/' << p.scaling << '/' << p.most_cycle_bytes << '/'
        << p.group_size << '/' << p.writers_per_group << '/' << p.concurrent << '/' << p.stripe_unit
-       << '/' << p.stripe_servers;
+       << '/' << p.stripe_servers << '/' << seats;
   return text.str();
 }
 
@@ -137,7 +138,7 @@ File::File(std::shared_ptr<Neighbourhood> hood, FileFacts facts, Settings settin
       room_(hood_->take_room(seats_, capacity_for(settings_))),
       turn_(settings_.spread_files ? hood_->next_turn() : 0),
       parameters_(parameters_from(settings_, facts_, turn_)),
-      plan_suffix_(suffix_of(parameters_)),
+      plan_suffix_(suffix_of(parameters_, seats_)),
       mapping_(settings_.mapped_bytes) {
   hood_->plans().limit(static_cast<std::size_t>(settings_.plan_cache_bytes));
   resolve_strategies();
@@ -171,7 +172,7 @@ void File::change_settings(const Settings& settings) {
   settings_.cycle_buffer_max_bytes =
       std::min(settings_.cycle_buffer_max_bytes, room_->arena->shape().capacity);
   parameters_ = parameters_from(settings_, facts_, turn_);
-  plan_suffix_ = suffix_of(parameters_);
+  plan_suffix_ = suffix_of(parameters_, seats_);
   table_ = StrategyTable();
   candidates_.clear();
   resolve_strategies();

@@ -13,7 +13,7 @@ constexpr std::int64_t numbers_per_outcome = 3;
 
 int last_seat(const Room& room) { return room.arena->shape().seats - 1; }
 
-/// One half of the buffer; ballots, votes and outcomes are 64 bytes each.
+/// One half of the buffer, in whole cache lines.
 std::int64_t half_bytes(const Room& room) { return room.arena->shape().capacity / 128 * 64; }
 
 Ballot* ballot_area(const Room& room, std::uint64_t number) {
@@ -40,11 +40,12 @@ Outcome* verdict_area(const Neighbourhood& hood, const Room& room, std::size_t m
 std::size_t joint_capacity(const Neighbourhood& hood, const Room& room) {
   const auto& shape = room.arena->shape();
   if (shape.seats < 2) return 0;
-  const auto by_ballots = half_bytes(room) / static_cast<std::int64_t>(sizeof(Ballot)) /
-                          (hood.topology().ranks() + 2 * hood.local_ranks());
+  const auto opening_bytes =
+      hood.topology().ranks() * static_cast<std::int64_t>(sizeof(Ballot)) +
+      hood.local_ranks() * static_cast<std::int64_t>(sizeof(Vote) + sizeof(Outcome));
   const auto by_outcomes =
       shape.capacity / static_cast<std::int64_t>(sizeof(Outcome)) / (hood.local_ranks() + 1);
-  return static_cast<std::size_t>(std::min(by_ballots, by_outcomes));
+  return static_cast<std::size_t>(std::min(half_bytes(room) / opening_bytes, by_outcomes));
 }
 
 JointOpening::JointOpening(Neighbourhood& hood, Room& room, std::span<const Ballot> mine,

@@ -212,7 +212,9 @@ void JointCall::finish_ahead() {
   signature_ = signature_of(all, &Call::guess_);
   reason_ = "set";
   if (!fixed_strategy(all)) adopt(members_.front()->file_.selector().serve(signature_));
-  for (auto* member : all) {
+  for (std::size_t m = 0; m < all.size(); ++m) {  // nobody has failed: all are members_
+    auto* const member = all[m];
+    member->shift_ = opening_->members()[m].shift;
     member->ran_ahead_ = true;
     member->plan_was_known_ = true;
     member->pattern_ = member->guess_;

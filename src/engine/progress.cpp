@@ -249,9 +249,11 @@ void Progress::call_started(File& file, std::shared_ptr<Call> call) {
 
 void Progress::start_thread() {
   state().stopping = false;
-  // The program's signals are the program's: our thread takes none.
+  // The program's signals are the program's: our thread takes none, but what it did itself. Where
+  // those are blocked the kernel ends the program, though `mapped` knows what to do.
   sigset_t all, old;
   sigfillset(&all);
+  for (const int own : {SIGBUS, SIGSEGV, SIGFPE, SIGILL}) sigdelset(&all, own);
   pthread_sigmask(SIG_SETMASK, &all, &old);
   state().thread = std::thread([this] { run(); });
   pthread_setname_np(state().thread.native_handle(), thread_name);

@@ -232,7 +232,8 @@ void File::book_repeated(Operation operation, Track& track, const Outcome& verdi
 /// For the calls after one that went well on such ground.
 void File::grant_lease(Operation operation, Track& track, Ground ground) {
   constexpr std::int64_t while_it_is_fixed = std::int64_t{1} << 40;
-  if (track.gathering || witness_->wanted() || !needs_no_queue(operation, track.entry->bytes))
+  if (track.gathering || witness_->wanted() || !track.is_one_block() ||
+      !needs_no_queue(operation, track.entry->bytes))
     return;
   track.lease.calls = track.candidate < 0 ? while_it_is_fixed
                                           : selector_.unattended(track.signature, ground.warm());

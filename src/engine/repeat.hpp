@@ -61,6 +61,9 @@ struct Track {
             (access.file.tile == tile && access.begin % tile->bytes() == entry->begin_in_tile)) &&
            !worn_out();
   }
+  /// Whether this rank asks for one block, as those who hold a lease do. The view may have changed
+  /// meanwhile, and the ballot tells the others what shape it is.
+  bool is_one_block() const { return ballot.high - ballot.low == ballot.bytes; }
   /// Too often others asked otherwise.
   bool worn_out() const {
     return entry->vain_runs_ahead.load(std::memory_order_relaxed) > most_vain_runs_ahead;

@@ -144,23 +144,31 @@ bool StorageSeat::worth_sieving(const Buffer& buffer, const std::vector<Extent>&
 }
 
 /// Reads what lies in the file under the stretches and between them, under a lock: others may own
-/// the bytes between. Whoever waits for a lock holds none of another window, so that nobody waits
-/// in a circle.
+/// the bytes between. Whoever does not get all its locks holds none and tries again later, so that
+/// nobody waits in a circle, and whoever advances this call can advance the one that holds them.
 void StorageSeat::read_old(Buffer& buffer, Move& move) {
-  move.wants_old = !moves_[static_cast<std::size_t>(1 - buffer.index)].locks.empty();
-  if (move.wants_old) return;
   const Extent span{move.extents.front().begin, move.extents.back().end};
-  move.scratch.assign(static_cast<std::size_t>(span.size()), 0);
   move.old = Job{.operation = Operation::read};
   add_transfers(buffer, span, move.old.transfers);
-  for (auto& transfer : move.old.transfers) {
-    // Block by block: between a server's stripes lie those of others. All lock in ascending order.
-    const Extent block{transfer.offset, transfer.offset + transfer.length};
-    set_lock(buffer, block, F_WRLCK, F_OFD_SETLKW);
-    move.locks.push_back(block);
+  move.wants_old = !lock(buffer, move);
+  if (move.wants_old) return;
+  move.scratch.assign(static_cast<std::size_t>(span.size()), 0);
+  for (auto& transfer : move.old.transfers)
     transfer.data = move.scratch.data() + (transfer.data - (data(buffer) + span.begin));
-  }
   start_job(buffer, move, move.old);
+}
+
+/// Block by block: between a server's stripes lie those of others. False: somebody has one of them.
+bool StorageSeat::lock(const Buffer& buffer, Move& move) {
+  for (const auto& transfer : move.old.transfers) {
+    const Extent block{transfer.offset, transfer.offset + transfer.length};
+    if (!set_lock(buffer, block, F_WRLCK)) {
+      unlock(buffer, move);
+      return false;
+    }
+    move.locks.push_back(block);
+  }
+  return true;
 }
 
 void StorageSeat::fill_holes(Buffer& buffer, Move& move) {
@@ -173,7 +181,8 @@ void StorageSeat::fill_holes(Buffer& buffer, Move& move) {
   }
 }
 
-void StorageSeat::set_lock(const Buffer& buffer, Extent range, short kind, int command) {
+/// False if somebody else has a lock there.
+bool StorageSeat::set_lock(const Buffer& buffer, Extent range, short kind) {
   int error = 0;
   const int fd = buffer.call->file.descriptor(error);
   struct flock lock {};
@@ -181,13 +190,16 @@ void StorageSeat::set_lock(const Buffer& buffer, Extent range, short kind, int c
   lock.l_whence = SEEK_SET;
   lock.l_start = range.begin;
   lock.l_len = range.size();
+  if (fd < 0) return true;
+  int result = 0;
+  do result = fcntl(fd, F_OFD_SETLK, &lock);
+  while (result != 0 && errno == EINTR);
   // A file system without locks has nobody who would respect them.
-  while (fd >= 0 && fcntl(fd, command, &lock) != 0 && errno == EINTR) {
-  }
+  return result == 0 || (errno != EAGAIN && errno != EACCES);
 }
 
 void StorageSeat::unlock(const Buffer& buffer, Move& move) {
-  for (const auto& block : move.locks) set_lock(buffer, block, F_UNLCK, F_OFD_SETLK);
+  for (const auto& block : move.locks) set_lock(buffer, block, F_UNLCK);
   move.locks.clear();
 }
 

@@ -39,7 +39,8 @@ class StorageSeat final : public Seat {
   bool worth_sieving(const Buffer& buffer, const std::vector<Extent>& extents) const;
   void read_old(Buffer& buffer, Move& move);
   void fill_holes(Buffer& buffer, Move& move);
-  static void set_lock(const Buffer& buffer, Extent range, short kind, int command);
+  static bool lock(const Buffer& buffer, Move& move);
+  static bool set_lock(const Buffer& buffer, Extent range, short kind);
   static void unlock(const Buffer& buffer, Move& move);
 
   std::array<Move, 2> moves_;

@@ -345,11 +345,11 @@ void large_count_forms(Checks& t) {
 #endif
 
 /// A second file, which closing deletes.
-MPI_File open_other(Checks& t) {
+MPI_File open_other(Checks& t, MPI_Info info = MPI_INFO_NULL) {
   const std::string other = t.path + ".other";
   MPI_File handle = MPI_FILE_NULL;
   t.expect_success(MPI_File_open(MPI_COMM_WORLD, other.c_str(),
-                                 read_write | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &handle),
+                                 read_write | MPI_MODE_DELETE_ON_CLOSE, info, &handle),
                    "open");
   return handle;
 }
@@ -388,6 +388,85 @@ void plans_are_not_mixed_up(Checks& t) {
   }
   t.expect_file(expected, "the first file");
   t.expect_success(MPI_File_close(&second), "close");
+}
+
+MPI_Info hint(const char* key, const char* value) {
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, key, value);
+  return info;
+}
+
+/// Pieces of all ranks in turn, the first at `from`, `stride` from one to the next.
+void view_pieces(Checks& t, MPI_File fh, MPI_Offset from, int piece, int stride) {
+  MPI_Datatype pieces = MPI_DATATYPE_NULL;
+  MPI_Type_contiguous(piece, MPI_BYTE, &pieces);
+  MPI_Datatype spread = MPI_DATATYPE_NULL;
+  MPI_Type_create_resized(pieces, 0, stride, &spread);
+  MPI_Type_commit(&spread);
+  t.expect_success(MPI_File_set_view(fh, from, MPI_BYTE, spread, "native", MPI_INFO_NULL),
+                   "set_view");
+  MPI_Type_free(&pieces);
+  MPI_Type_free(&spread);
+}
+
+/// A file that is given more aggregators while it is open has no more buffers than before, though
+/// one with as many settings and buffers for them has left plans.
+void plans_know_their_buffers(Checks& t) {
+  constexpr int piece = 4096, pieces = 64;
+  MPI_Info few = hint("choir_aggregators_per_node", "1");
+  MPI_Info many = hint("choir_aggregators_per_node", "4");
+  OpenFile first(t, read_write, MPI_COMM_WORLD, few);
+  MPI_File second = open_other(t, many);
+  const Bytes mine = pattern_bytes(piece * pieces, static_cast<std::uint64_t>(t.rank));
+  for (const MPI_File fh : {second, static_cast<MPI_File>(first)}) {
+    view_pieces(t, fh, MPI_Offset{piece} * t.rank, piece, piece * t.ranks);
+    if (fh != second) t.expect_success(MPI_File_set_info(fh, many), "set_info");
+    t.expect_success(
+        MPI_File_write_at_all(fh, 0, mine.data(), size_of(mine), MPI_BYTE, MPI_STATUS_IGNORE),
+        "write");
+  }
+  make_visible(t, first);
+  Bytes expected(mine.size() * static_cast<std::size_t>(t.ranks));
+  for (int r = 0; r < t.ranks; ++r) {
+    const Bytes theirs = pattern_bytes(piece * pieces, static_cast<std::uint64_t>(r));
+    for (int i = 0; i < pieces; ++i)
+      std::copy_n(theirs.begin() + i * piece, piece, expected.begin() + (i * t.ranks + r) * piece);
+  }
+  t.expect_file(expected, "the file with few buffers");
+  t.expect_success(MPI_File_close(&second), "close");
+  MPI_Info_free(&few);
+  MPI_Info_free(&many);
+}
+
+/// One file through two handles at the same time, each writing into the holes of the other: whoever
+/// waits for a lock must let the one go on who has it.
+void holes_of_another_handle(Checks& t) {
+  constexpr int piece = 64, pieces = 4096;
+  OpenFile first(t, read_write);
+  OpenFile second(t, read_write);
+  std::array<Bytes, 2> buffers;
+  for (int h = 0; h < 2; ++h) {
+    view_pieces(t, h == 0 ? first : second, MPI_Offset{piece} * (2 * t.rank + h), piece,
+                2 * piece * t.ranks);
+    buffers[static_cast<std::size_t>(h)] =
+        Bytes(piece * pieces, static_cast<char>(1 + 2 * t.rank + h));
+  }
+  for (int round = 0; round < 40; ++round) {
+    std::array<MPI_Request, 2> requests{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    for (std::size_t h = 0; h < 2; ++h)
+      t.expect_success(MPI_File_iwrite_at_all(h == 0 ? first : second, 0, buffers[h].data(),
+                                              piece * pieces, MPI_BYTE, &requests[h]),
+                       "iwrite");
+    t.expect_success(MPI_Wait(&requests[1], MPI_STATUS_IGNORE), "MPI_Wait for the second");
+    t.expect_success(MPI_Wait(&requests[0], MPI_STATUS_IGNORE), "MPI_Wait for the first");
+  }
+  make_visible(t, first);
+  Bytes expected;
+  for (int i = 0; i < pieces; ++i)
+    for (int owner = 0; owner < 2 * t.ranks; ++owner)
+      expected.insert(expected.end(), piece, static_cast<char>(1 + owner));
+  t.expect_file(expected, "both handles' bytes");
 }
 
 /// A word that ranks of one node tell each other without MPI, which would advance their calls.
@@ -481,6 +560,8 @@ constexpr NamedCheck checks[] = {
 #endif
     {"plans_are_not_mixed_up", plans_are_not_mixed_up},
     {"plans_know_their_place", plans_know_their_place},
+    {"plans_know_their_buffers", plans_know_their_buffers},
+    {"holes_of_another_handle", holes_of_another_handle},
 };
 
 int thread_level(const std::string&) { return MPI_THREAD_SINGLE; }

@@ -370,6 +370,16 @@ void many_files() {
   }
 }
 
+/// As many calls in one as their lead's room has place for, again and again: their ranks run ahead,
+/// and the outcomes they leave are beside what the next one's ranks bring.
+void full_rooms() {
+  Files files(1, {{"choir_cycle_buffer_bytes", "4096"}, {"choir_strategy", "individual"}});
+  for (int round = 0; round < 100; ++round) {
+    for (int slot = 0; slot < 60; ++slot) files.write(0, slot);
+    files.wait_all();
+  }
+}
+
 /// Starts one batch of calls, in this rank's own order of files. While a batch is being started
 /// only earlier ones may be waited for, or two ranks might wait for what the other has not started.
 void random_batch(Files& files, std::mt19937_64& common, std::mt19937_64& own, int& slot) {
@@ -447,6 +457,7 @@ constexpr Check checks[] = {
     {"one_file_full", one_file_full},
     {"freed_requests", freed_requests},
     {"many_files", many_files},
+    {"full_rooms", full_rooms},
     {"interleavings", interleavings},
 };
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <fstream>
 #include <thread>
@@ -243,6 +244,36 @@ void without_any_call(Checks& t) {
   t.expect_success(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
 }
 
+/// A file that others cut while it is read through a mapping: an error or fewer bytes, as in a
+/// blocking call, but never the end of the program.
+void cut_meanwhile(Checks& t) {
+  constexpr std::int64_t large = 16 << 20;
+  const auto size = 2 * large * t.ranks;
+  t.create_file({});
+  t.expect(truncate(t.path.c_str(), size) == 0, "truncate");
+  OpenFile fh(t, MPI_MODE_RDWR);
+  std::atomic<bool> stop{false};
+  std::thread cutter;
+  if (t.rank == 0)
+    cutter = std::thread([&] {
+      while (!stop) {
+        t.expect(truncate(t.path.c_str(), block) == 0 && truncate(t.path.c_str(), size) == 0,
+                 "truncate");
+        usleep(2000);
+      }
+    });
+  Bytes found(large);
+  for (int i = 0; i < 40; ++i) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Status status;
+    MPI_File_iread_at_all(fh, large * t.rank, found.data(), size_of(found), MPI_BYTE, &request);
+    const int code = MPI_Wait(&request, &status);
+    t.expect(code == MPI_SUCCESS || error_class(code) == MPI_ERR_IO, "an error of this kind");
+  }
+  stop = true;
+  if (cutter.joinable()) cutter.join();
+}
+
 constexpr NamedCheck checks[] = {
     {"in_barrier", in_barrier},
     {"in_rooted", in_rooted},
@@ -254,6 +285,7 @@ constexpr NamedCheck checks[] = {
     {"in_split_collective", in_split_collective},
     {"idle_thread_sleeps", idle_thread_sleeps},
     {"without_any_call", without_any_call},
+    {"cut_meanwhile", cut_meanwhile},
 };
 
 int thread_level(const std::string&) { return MPI_THREAD_SINGLE; }

@@ -408,6 +408,37 @@ void mixed_with_others(Checks& t) {
   t.expect_file(expected, "all of it");
 }
 
+/// Reads through a view with holes are repeated; then rank 0 reads as many bytes without holes, and
+/// the others ask for something new. What rank 0 then says of its block is what the calls after it
+/// go by.
+void view_without_holes(Checks& t) {
+  constexpr int piece = block / 4;
+  const Bytes content = pattern_bytes(std::size_t{16} * block, 5);
+  t.create_file(content);
+  OpenFile file(t, MPI_MODE_RDWR);
+  const auto read_through = [&](MPI_Offset from, int length, int stride, const std::string& what) {
+    MPI_Datatype pieces = MPI_DATATYPE_NULL;
+    MPI_Type_vector(block / length, length, stride, MPI_BYTE, &pieces);
+    MPI_Type_commit(&pieces);
+    t.expect_success(MPI_File_set_view(file, from, MPI_BYTE, stride == length ? MPI_BYTE : pieces,
+                                       "native", MPI_INFO_NULL),
+                     "set_view");
+    MPI_Type_free(&pieces);
+    for (int time = 0; time < warm; ++time) {
+      Bytes found(block);
+      t.expect_success(
+          MPI_File_read_at_all(file, 0, found.data(), block, MPI_BYTE, MPI_STATUS_IGNORE), "read");
+      Bytes expected;
+      for (int i = 0; i < block; ++i)
+        expected.push_back(
+            content[static_cast<std::size_t>(from + i / length * stride + i % length)]);
+      t.expect(found == expected, what);
+    }
+  };
+  read_through(MPI_Offset{piece} * t.rank, piece, 4 * piece, "with holes");
+  read_through(0, 1, t.rank == 0 ? 1 : 2, "without, on rank 0");
+}
+
 /// Writes by one strategy, reads by another.
 MPI_Info strategies(const char* writing, const char* reading) {
   MPI_Info info = MPI_INFO_NULL;
@@ -473,6 +504,7 @@ constexpr NamedCheck checks[] = {
     {"many_small_ones", many_small_ones},
     {"moved_view", moved_view},
     {"mixed_with_others", mixed_with_others},
+    {"view_without_holes", view_without_holes},
     {"window_numbers_come_again", window_numbers_come_again},
 };
 
