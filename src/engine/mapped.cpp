@@ -126,8 +126,28 @@ class Mapped final : public Task {
     c_.traffic.storage_ns += c_.clock() - started;
   }
 
+  /// Holes that cost more to leave out than to fill get blocks too; others stay holes.
   void reserve() {
-    if (const int error = mapping_.reserve(fd_, c_.access.span())) c_.fail(error);
+    constexpr std::int64_t small_hole = 64 << 10;
+    Extent part;
+    const auto take = [&](Extent next) {
+      if (!part.empty() && next.begin - part.end < small_hole) {
+        part.end = next.end;
+        return;
+      }
+      reserve(part);
+      part = next;
+    };
+    visit_runs(c_.access.file, c_.access.begin, c_.access.end, [&](const Run& run) {
+      if (run.count == 1 || run.stride - run.length < small_hole)
+        return take({run.offset, run.end()});
+      for (std::int64_t i = 0; i < run.count; ++i) take({run.block(i), run.block(i) + run.length});
+    });
+    reserve(part);
+  }
+  void reserve(Extent part) {
+    if (part.empty() || c_.error != 0) return;
+    if (const int error = mapping_.reserve(fd_, part)) c_.fail(error);
   }
 
   void limit_to_file() {

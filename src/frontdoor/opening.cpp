@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <choir_version.hpp>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +19,7 @@
 #include "frontdoor/requests.hpp"
 #include "mpi/real.hpp"
 #include "mpi/unique.hpp"
+#include "select/signature.hpp"
 
 namespace choir {
 namespace {
@@ -274,29 +276,60 @@ View view_in_force(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype fil
 /// Collective: what all ranks of a file say, once no call of it is under way.
 struct Agreed {
   int worst = MPI_SUCCESS;  ///< of their error classes
-  bool everyone = false;
+  std::int64_t least = 0, most = 0;
 };
-Agreed agree(File& engine, int error_class, bool mine) {
+Agreed agree(File& engine, int error_class, std::int64_t mine) {
   Progress::instance().wait([&] { return !engine.busy(); }, &engine);
   Outcome outcome;
   outcome.error = error_class;
-  outcome.end_of_file = mine ? 1 : 0;  // the least of all ranks will count
+  outcome.end_of_file = outcome.elapsed_ns = mine;  // the least and the most of all ranks
   try {
     Closing meeting(engine.hood(), engine.room(), outcome);
     Progress::instance().wait([&] { return meeting.poll(); }, &engine);
-    return {meeting.verdict().error, meeting.verdict().end_of_file != 0};
+    const auto& verdict = meeting.verdict();
+    return {verdict.error, verdict.end_of_file, verdict.elapsed_ns};
   } catch (const MpiError& e) {
     return {class_of(e.code)};
   }
+}
+
+/// What the host MPI would refuse on one rank while it waits for the others on theirs.
+int error_in_view(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
+                  const char* representation) {
+  if (displacement < 0) return MPI_ERR_ARG;
+  if (etype == MPI_DATATYPE_NULL || filetype == MPI_DATATYPE_NULL) return MPI_ERR_TYPE;
+  if (representation == nullptr) return MPI_ERR_ARG;
+  return MPI_SUCCESS;
+}
+
+/// Representations have to be the same on all ranks; some may be the program's own.
+std::int64_t number_of(const char* representation) {
+  select::Signature number;
+  for (const char* c = representation; c != nullptr && *c != '\0'; ++c)
+    number.add(std::tolower(static_cast<unsigned char>(*c)));
+  return static_cast<std::int64_t>(number.value() >> 1);
+}
+
+/// Collective: an error that every rank returns before the host MPI is asked.
+int agreed_error_in_view(File& engine, MPI_Offset displacement, MPI_Datatype etype,
+                         MPI_Datatype filetype, const char* representation) {
+  const auto agreed = agree(engine, error_in_view(displacement, etype, filetype, representation),
+                            number_of(representation));
+  if (agreed.worst != MPI_SUCCESS) return agreed.worst;
+  return agreed.least == agreed.most ? MPI_SUCCESS : MPI_ERR_NOT_SAME;
 }
 
 }  // namespace
 
 int set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
              const char* representation, MPI_Info info) {
-  int code = REAL(File_set_view)(handle, displacement, etype, filetype, representation, info);
   OpenFile* file = OpenFiles::instance().find(handle);
-  if (file == nullptr) return code;
+  if (file == nullptr)
+    return REAL(File_set_view)(handle, displacement, etype, filetype, representation, info);
+  if (const int error =
+          agreed_error_in_view(*file->engine, displacement, etype, filetype, representation))
+    return raise(handle, error);
+  const int code = REAL(File_set_view)(handle, displacement, etype, filetype, representation, info);
   View view;
   try {
     if (code == MPI_SUCCESS) view = view_in_force(displacement, etype, filetype, representation);
@@ -306,10 +339,10 @@ int set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype, MPI_D
   // Ranks may have different filetypes. One that cannot be served needs the host MPI on all ranks,
   // and a view that the host refused on one rank is an error on all.
   const bool mine_failed = code != MPI_SUCCESS;
-  const auto [worst, everyone] =
-      agree(*file->engine, mine_failed ? class_of(code) : MPI_SUCCESS, view.served);
-  view.served = everyone;
-  if (worst != 0) return mine_failed ? code : raise(handle, worst);
+  const auto agreed =
+      agree(*file->engine, mine_failed ? class_of(code) : MPI_SUCCESS, view.served ? 1 : 0);
+  view.served = agreed.least != 0;
+  if (agreed.worst != 0) return mine_failed ? code : raise(handle, agreed.worst);
   file->view = view;
   file->pointer_known = false;
   record_view(*file);

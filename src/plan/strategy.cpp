@@ -99,8 +99,19 @@ double estimate_own(const PlanInput& in, const Situation& s, double ranks) {
   return (bytes * per_byte_stored(s) + pieces * per_request(s)) / ranks;
 }
 
+/// Whether a write leaves holes that a device should have no blocks for.
+bool is_sparse(const PlanInput& in) {
+  constexpr double few_bytes = 1 << 20;
+  Extent span{INT64_MAX, INT64_MIN};
+  for (const auto& rank : in.ranks)
+    if (!rank.empty()) span = {std::min(span.begin, rank.low), std::max(span.end, rank.high)};
+  const auto extent = static_cast<double>(span.end) - static_cast<double>(span.begin);
+  return extent > 4 * total_bytes(in) + few_bytes;
+}
+
 double estimate_mapped(const PlanInput& in, const Situation& s) {
   if (!s.local_file_system || in.topology.nodes() != 1 || !s.readable) return not_applicable;
+  if (s.writing && is_sparse(in)) return not_applicable;
   const double page = s.writing ? per_byte_page : per_byte_page_read;
   const double per_byte = per_byte_memory + (s.prepared ? 0 : page) +
                           (s.new_ground && s.writing ? per_byte_reserve : 0);

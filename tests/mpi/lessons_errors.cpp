@@ -192,10 +192,29 @@ void errors_are_fatal(Checks& t) {
   fmt::print("survived the fatal call\n");
 }
 
+/// The host MPIs wait for each other before or after they look at the arguments.
+void one_rank_bad_view(Checks& t) {
+  OpenFile fh(t, read_write);
+  const bool bad = t.rank == t.ranks - 1;
+  constexpr std::array accepted{MPI_ERR_ARG, MPI_ERR_TYPE, MPI_ERR_NOT_SAME,
+                                MPI_ERR_UNSUPPORTED_DATAREP};
+  t.expect_same_error(
+      MPI_File_set_view(fh, bad ? -8 : 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL), accepted,
+      "negative displacement");
+  t.expect_same_error(MPI_File_set_view(fh, 0, MPI_BYTE, bad ? MPI_DATATYPE_NULL : MPI_BYTE,
+                                        "native", MPI_INFO_NULL),
+                      accepted, "null filetype");
+  t.expect_same_error(
+      MPI_File_set_view(fh, 0, MPI_BYTE, MPI_BYTE, bad ? "nonsense" : "native", MPI_INFO_NULL),
+      accepted, "unknown representation");
+  expect_usable(t, fh);
+}
+
 constexpr NamedCheck checks[] = {
     {"one_rank_bad_count", one_rank_bad_count},
     {"one_rank_bad_datatype", one_rank_bad_datatype},
     {"one_rank_negative_offset", one_rank_negative_offset},
+    {"one_rank_bad_view", one_rank_bad_view},
     {"fault_transparent", fault_transparent},
     {"fault_full_disk", fault_full_disk},
     {"fault_read_error", fault_read_error},

@@ -1,4 +1,6 @@
 // lessons_files.cpp: the functions around the data: hints, settings, views, sizes, pointers.
+#include <sys/stat.h>
+
 #include <cstring>
 #include <filesystem>
 #include <iterator>
@@ -191,6 +193,39 @@ void preallocate(Checks& t) {
   t.expect_file(Bytes(9000), "preallocated");
 }
 
+/// Holes that a program leaves take no space: one block of each rank, `stride` to the next.
+void expect_holes(Checks& t, int block, MPI_Aint stride, int blocks) {
+  OpenFile fh(t, read_write);
+  MPI_Datatype plain = MPI_DATATYPE_NULL, spread = MPI_DATATYPE_NULL;
+  MPI_Type_contiguous(block, MPI_BYTE, &plain);
+  MPI_Type_create_resized(plain, 0, stride * t.ranks, &spread);
+  MPI_Type_commit(&spread);
+  t.expect_success(
+      MPI_File_set_view(fh, stride * t.rank, MPI_BYTE, spread, "native", MPI_INFO_NULL), "view");
+  MPI_Type_free(&plain);
+  MPI_Type_free(&spread);
+  const Bytes mine = pattern(block * blocks, t.rank);
+  for (int time = 0; time < 12; ++time)
+    t.expect_success(
+        MPI_File_write_at_all(fh, 0, mine.data(), size_of(mine), MPI_BYTE, MPI_STATUS_IGNORE),
+        "write");
+  make_visible(t, fh);
+  struct stat info {};
+  t.expect(stat(t.path.c_str(), &info) == 0, "stat");
+  const auto written = std::int64_t{block} * blocks * t.ranks;
+  t.expect(info.st_blocks * 512 < 2 * written + (1 << 20), "holes take no space");
+  Bytes found(mine.size());
+  t.expect_success(
+      MPI_File_read_at_all(fh, 0, found.data(), size_of(found), MPI_BYTE, MPI_STATUS_IGNORE),
+      "read");
+  t.expect(found == mine, "what was written");
+}
+
+void holes_take_no_space(Checks& t) {
+  expect_holes(t, 4096, MPI_Aint{256} << 20, 4);
+  expect_holes(t, 256 << 10, 640 << 10, 16);  // not sparse, but holes it has
+}
+
 constexpr NamedCheck checks[] = {
     {"hints_differ_by_rank", hints_differ_by_rank},
     {"environment_by_rank", environment_by_rank},
@@ -202,6 +237,7 @@ constexpr NamedCheck checks[] = {
     {"get_view", get_view},
     {"seek_and_sizes", seek_and_sizes},
     {"preallocate", preallocate},
+    {"holes_take_no_space", holes_take_no_space},
 };
 
 }  // namespace
