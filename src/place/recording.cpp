@@ -1,5 +1,7 @@
 #include "place/recording.hpp"
 
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -229,6 +231,9 @@ void write_file(const std::string& path, const Recording& recording) {
     std::remove(temporary.c_str());
     throw std::runtime_error(std::string(what) + " " + path + ": " + reason);
   };
+  struct stat info {};
+  if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
+    throw std::runtime_error("cannot replace " + path + ": it is no file");
   errno = 0;
   std::ofstream out(temporary, std::ios::trunc);
   if (!out) fail("cannot create");

@@ -133,6 +133,15 @@ std::optional<std::string> replace_file(const std::string& path, const std::stri
   return std::nullopt;
 }
 
+/// A link stays a link.
+std::string resolved(const std::string& path) {
+  char* const target = ::realpath(path.c_str(), nullptr);
+  if (target == nullptr) return path;
+  std::string found = target;
+  std::free(target);
+  return found;
+}
+
 std::optional<std::string> update(const std::string& path,
                                   const std::function<void(Memory&)>& change) {
   if (path.empty()) return "no place for the memory: neither XDG_CACHE_HOME nor HOME is set";
@@ -146,7 +155,7 @@ std::optional<std::string> update(const std::string& path,
   if (!unreadable.empty()) return unreadable;  // rather keep a file we cannot read than lose it
   change(memory);
   memory.trim();
-  return replace_file(path, memory.serialise());
+  return replace_file(resolved(path), memory.serialise());
 }
 
 }  // namespace
@@ -215,9 +224,14 @@ std::string default_memory_path() {
 
 Memory load_memory(const std::string& path, std::string* why) {
   if (path.empty()) return {};
-  const Descriptor in(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor in(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (in.fd < 0) {
     if (errno != ENOENT && why) *why = failure("open", path);
+    return {};
+  }
+  struct stat info {};
+  if (::fstat(in.fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+    if (why) *why = path + " is no file";
     return {};
   }
   std::string text;
@@ -232,7 +246,11 @@ Memory load_memory(const std::string& path, std::string* why) {
     if (n == 0) break;
     text.append(piece, static_cast<std::size_t>(n));
   }
-  return Memory::parse(text);
+  std::size_t skipped = 0;
+  auto memory = Memory::parse(text, &skipped);
+  // Somebody may have named the wrong file: it must not be replaced.
+  if (why && skipped > 0 && memory.entries().empty()) *why = path + " is no memory of choir's";
+  return memory;
 }
 
 std::optional<std::string> store_memory(const std::string& path,

@@ -20,7 +20,7 @@ bool parse_int(const std::string& text, std::int64_t low, std::int64_t high, std
 bool parse_bool(const std::string& text, bool& value) {
   if (text == "1" || text == "true" || text == "on" || text == "yes")
     value = true;
-  else if (text == "0" || text == "false" || text == "off" || text == "no" || text.empty())
+  else if (text == "0" || text == "false" || text == "off" || text == "no")
     value = false;
   else
     return false;
@@ -103,6 +103,19 @@ Key bool_key(const char* name, bool Settings::*field, const char* meaning) {
 constexpr std::int64_t gib = std::int64_t{1} << 30;
 constexpr int many = 1'000'000;
 
+/// Words for on and off however they are written; anything else is a path.
+Key memory_key() {
+  const auto set = [](Settings& s, const std::string& v) {
+    std::string word;
+    for (const char c : v) word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    bool on = false;
+    s.memory = !parse_bool(word, on) ? v : on ? "on" : "off";
+    return !v.empty();
+  };
+  return {"memory", "on, off or a file", "what earlier runs have learned", set,
+          [](const Settings& s) { return s.memory; }};
+}
+
 std::vector<Key> make_keys() {
   return {
       text_key("strategy", &Settings::strategy, "auto or a strategy's name",
@@ -117,10 +130,9 @@ std::vector<Key> make_keys() {
                "who does what in a call over many files"),
       bool_key("spread_files", &Settings::spread_files,
                "small files opened one after the other have different aggregators"),
-      word_key(
-          "join_nonblocking", &Settings::join_nonblocking, "off, auto or on",
-          "whether nonblocking calls on several files are carried out as one",
-          {"off", "auto", "on"}),
+      word_key("join_nonblocking", &Settings::join_nonblocking, "off, auto or on",
+               "whether nonblocking calls on several files are carried out as one",
+               {"off", "auto", "on"}),
       word_key("backend", &Settings::backend, "auto, posix, threaded or io_uring",
                "how storage is reached", {"auto", "posix", "threaded", "io_uring"}),
       word_key("progress", &Settings::progress, "auto, thread or poll",
@@ -160,7 +172,7 @@ std::vector<Key> make_keys() {
       text_key("record", &Settings::record, "a file",
                "who neighbours whom in the files, for choir place"),
       text_key("fault", &Settings::fault, "op=..,after=..,error=..", "a faulty device, for tests"),
-      text_key("memory", &Settings::memory, "on, off or a file", "what earlier runs have learned"),
+      memory_key(),
       int_key("examine_calls", &Settings::examine_calls, 1, 1000, "a number from 1",
               "calls each candidate serves when it is examined"),
       fraction_key("drift", &Settings::drift, "0 to 1",
@@ -179,9 +191,13 @@ bool set_custom(Settings& settings, const Entry& entry) {
   if (entry.key.compare(0, prefix.size(), prefix) != 0) return false;
   const auto dot = entry.key.find('.', prefix.size());
   if (dot == std::string::npos) return false;
-  settings.custom[entry.key.substr(prefix.size(), dot - prefix.size())][entry.key.substr(dot + 1)] =
-      entry.value;
-  return true;
+  const auto field = entry.key.substr(dot + 1);
+  for (const char* known : {"partition", "aggregators", "cycles", "requests", "node_first"})
+    if (field == known) {
+      settings.custom[entry.key.substr(prefix.size(), dot - prefix.size())][field] = entry.value;
+      return true;
+    }
+  return false;
 }
 
 std::string one_warning(const Entry& entry, const std::string& why) {
@@ -263,7 +279,11 @@ Entries entries_from_hints(const std::vector<std::pair<std::string, std::string>
   Entries entries;
   const std::string prefix = "choir_";
   for (const auto& [key, value] : hints) {
-    if (key.compare(0, prefix.size(), prefix) == 0)
+    // A program may hand on what MPI_File_get_info gave it: who served lately is no wish.
+    if (key == "choir_version" || key == "choir_reason") continue;
+    if (key == "choir_strategy")
+      entries.push_back({"strategy", value.substr(0, value.find(" (")), "MPI_Info"});
+    else if (key.compare(0, prefix.size(), prefix) == 0)
       entries.push_back({key.substr(prefix.size()), value, "MPI_Info"});
     else
       translate(key, value, "MPI_Info " + key, entries);

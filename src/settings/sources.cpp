@@ -1,7 +1,11 @@
 // sources.cpp: configuration files and the environment. The only place that knows TOML.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
 #include <toml.hpp>
 
 #include "settings/settings.hpp"
@@ -34,6 +38,28 @@ void flatten(const toml::value& table, const std::string& prefix, const std::str
   }
 }
 
+/// A configuration, and not something that would keep the program waiting, or end it: the parser
+/// calls itself for every bracket.
+std::string text_in(const std::string& path) {
+  constexpr std::size_t most_bytes = 1 << 20;
+  constexpr int most_brackets = 100;
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) throw std::runtime_error(std::strerror(errno));
+  if (!S_ISREG(info.st_mode)) throw std::runtime_error("it is no file");
+  std::ifstream in(path, std::ios::binary);
+  std::string text(most_bytes + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!in.is_open() || in.bad()) throw std::runtime_error("it cannot be read");
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (text.size() > most_bytes) throw std::runtime_error("it has more than 1 MiB");
+  int open = 0;
+  for (const char c : text) {
+    open += (c == '[' || c == '{') ? 1 : (c == ']' || c == '}') ? -1 : 0;
+    if (open > most_brackets) throw std::runtime_error("its brackets nest too deep");
+  }
+  return text;
+}
+
 void read_file(const std::string& path, bool must_exist, Entries& entries,
                std::vector<std::string>& warnings) {
   if (access(path.c_str(), F_OK) != 0) {
@@ -43,7 +69,8 @@ void read_file(const std::string& path, bool must_exist, Entries& entries,
     return;
   }
   try {
-    flatten(toml::parse(path), "", path, entries);
+    std::istringstream text(text_in(path));
+    flatten(toml::parse(text, path), "", path, entries);
   } catch (const std::exception& e) {
     const std::string what = e.what();
     warnings.push_back("the configuration file " + path +
@@ -66,7 +93,9 @@ void read_environment(Entries& entries) {
     if (text.compare(0, prefix.size(), prefix) != 0 || equals == std::string::npos) continue;
     std::string key = text.substr(prefix.size(), equals - prefix.size());
     for (auto& c : key) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    if (!belongs_elsewhere(key)) entries.push_back({key, text.substr(equals + 1), "environment"});
+    // An empty variable is how shells and job scripts take a setting back.
+    if (equals + 1 < text.size() && !belongs_elsewhere(key))
+      entries.push_back({key, text.substr(equals + 1), "environment"});
   }
 }
 

@@ -93,6 +93,30 @@ TEST_F(MemoryFile, FailureIsAReason) {
   EXPECT_TRUE(store_memory("", {entry(1)}).has_value());
 }
 
+TEST_F(MemoryFile, AFileOfSomethingElseIsLeftAlone) {
+  const auto path = folder_ + "/input.nml";
+  const std::string content = "&run\n steps = 30\n/\n";
+  std::ofstream(path) << content;
+  const auto why = store_memory(path, {entry(1)});
+  ASSERT_TRUE(why.has_value());
+  EXPECT_NE(why->find("no memory"), std::string::npos) << *why;
+  const auto forgotten = forget_memory(
+      path, [](const MemoryEntry&, void*) { return true; }, nullptr);
+  EXPECT_TRUE(forgotten.error.has_value());
+  std::ifstream in(path);
+  EXPECT_EQ(std::string((std::istreambuf_iterator<char>(in)), {}), content);
+  EXPECT_TRUE(store_memory(folder_, {entry(1)}).has_value());
+}
+
+TEST_F(MemoryFile, ALinkStaysALink) {
+  const auto link = folder_ + "/link";
+  ASSERT_EQ(store_memory(path_, {entry(1)}), std::nullopt);
+  std::filesystem::create_symlink(path_, link);
+  ASSERT_EQ(store_memory(link, {entry(2)}), std::nullopt);
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(load_memory(path_).size(), 2u);
+}
+
 TEST_F(MemoryFile, ForgetRemovesWhatMatches) {
   ASSERT_EQ(store_memory(path_, {entry(1, 1, "a"), entry(2, 1, "b")}), std::nullopt);
   const auto result = forget_memory(

@@ -182,6 +182,27 @@ TEST(Hints, ChoirsOwnKeysAndThoseOfOthers) {
   EXPECT_TRUE(entries_from_hints({{"panfs_layout_type", "1"}, {"host", "x"}}).empty());
 }
 
+TEST(Hints, WhatAFileSaysOfItselfIsNoWish) {
+  Settings settings;
+  const auto warnings =
+      apply_entries(settings, entries_from_hints({{"choir_version", "1.0"},
+                                                  {"choir_reason", "fastest of 3 examined"},
+                                                  {"choir_strategy", "auto (two_phase)"}}));
+  EXPECT_TRUE(warnings.empty()) << warnings[0];
+  EXPECT_EQ(settings.strategy, "auto");
+}
+
+TEST(Entries, MemoryIsSwitchedByAnyWordForIt) {
+  const std::pair<const char*, const char*> words[] = {{"OFF", "off"}, {"no", "off"},
+                                                       {"0", "off"},   {"True", "on"},
+                                                       {"1", "on"},    {"my/Off", "my/Off"}};
+  for (const auto& [given, expected] : words) {
+    Settings settings;
+    EXPECT_TRUE(apply_entries(settings, {{"memory", given, "test"}}).empty()) << given;
+    EXPECT_EQ(settings.memory, expected);
+  }
+}
+
 TEST(Hints, ABadOneIsAWarningThatNamesTheHint) {
   Settings settings;
   const auto warnings = apply_entries(settings, entries_from_hints({{"cb_nodes", "many"}}));
@@ -320,6 +341,39 @@ TEST_F(Sources, AFileThatIsNotTomlIsIgnoredWithAWarning) {
   EXPECT_TRUE(mentions(warnings[0], path)) << warnings[0];
   EXPECT_EQ(settings.strategy, "auto");
   EXPECT_TRUE(settings.stats) << "the environment still counts";
+}
+
+TEST_F(Sources, WhatIsNoConfigurationNeitherEndsNorStopsTheProgram) {
+  const auto nested = write("nested.toml", "a = " + std::string(200'000, '['));
+  const auto large = write("large.toml", std::string(2 << 20, '#'));
+  for (const auto& path : {nested, large, folder_, std::string("/dev/zero")}) {
+    setenv("CHOIR_CONFIG", path.c_str(), 1);
+    std::vector<std::string> warnings;
+    EXPECT_EQ(read(warnings).strategy, "auto");
+    ASSERT_EQ(warnings.size(), 1U) << path;
+    EXPECT_TRUE(mentions(warnings[0], path + " is ignored")) << warnings[0];
+  }
+}
+
+TEST_F(Sources, AnEmptyVariableIsNone) {
+  const auto path = write("mine.toml", "strategy = 'core_first'\nstats = true\n");
+  setenv("CHOIR_CONFIG", path.c_str(), 1);
+  setenv("CHOIR_STRATEGY", "", 1);
+  setenv("CHOIR_STATS", "", 1);
+  std::vector<std::string> warnings;
+  const auto settings = read(warnings);
+  EXPECT_TRUE(warnings.empty()) << warnings[0];
+  EXPECT_EQ(settings.strategy, "core_first");
+  EXPECT_TRUE(settings.stats);
+}
+
+TEST_F(Sources, AWrongFieldOfAStrategyIsAWarning) {
+  const auto path = write("typo.toml", "[strategy.mine]\npartion = 'stripes'\n");
+  setenv("CHOIR_CONFIG", path.c_str(), 1);
+  std::vector<std::string> warnings;
+  read(warnings);
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_TRUE(mentions(warnings[0], "strategy.mine.partion")) << warnings[0];
 }
 
 TEST_F(Sources, AWrongKeyInTheFileNamesTheFile) {
