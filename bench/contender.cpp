@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <cstring>
 #include <new>
 
+#include "common/in_force.hpp"
 #include "workload.hpp"
 
 namespace choir::bench {
@@ -290,6 +292,29 @@ Hints strategy_hints(const std::string& name, bool direct) {
   return hints;
 }
 
+bool built_in(const std::string& name) {
+  const auto& names = contender_names();
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Why one of the names is nobody's; empty if all are known. Local: what the configuration adds is
+/// read here, and only if a name asks for it.
+std::string unknown_among(const std::vector<std::string>& names) {
+  if (std::all_of(names.begin(), names.end(), built_in)) return {};
+  std::vector<std::string> warnings;
+  const auto table = tools::strategies_in_force(tools::settings_in_force(warnings), warnings);
+  for (const auto& name : names) {
+    if (built_in(name) || table.find(name)) continue;
+    auto known = fmt::format("{}", fmt::join(contender_names(), ", "));
+    for (const auto& row : table.rows())
+      if (!built_in(row.name)) known += ", " + row.name;
+    auto text = fmt::format("there is no contender '{}'; there are {}", name, known);
+    for (const auto& warning : warnings) text += "\nchoir-bench: " + warning;
+    return text;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string choir_library() {
@@ -315,6 +340,15 @@ const std::vector<std::string>& contender_names() {
   return names;
 }
 
+void require_known(const std::vector<std::string>& names) {
+  int rank = 0;
+  check(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  const auto text = rank == 0 ? unknown_among(names) : std::string();
+  int unknown = text.empty() ? 0 : 1;
+  check(MPI_Bcast(&unknown, 1, MPI_INT, 0, MPI_COMM_WORLD));
+  if (unknown != 0) throw Unsuitable(text);
+}
+
 std::unique_ptr<Contender> make_contender(const std::string& name, const StepOptions& options) {
   if (name == "floor") return std::make_unique<Floor>(options);
   if (name == "memory") return std::make_unique<MemoryCopy>();
@@ -330,8 +364,6 @@ std::unique_ptr<Contender> make_contender(const std::string& name, const StepOpt
         "contender '" + name +
         "' needs choir's library, which is not preloaded (LD_PRELOAD=.../libchoir_mpiio.so); "
         "without it there are host, native, floor and memory");
-  // Any other word is left to choir: strategies of the configuration file and plug-ins have names
-  // of their own.
   return std::make_unique<MpiContender>(program_functions(), strategy_hints(name, options.direct),
                                         options.sync);
 }

@@ -41,10 +41,15 @@ class Contender {
 /// Path of choir's preloaded library if MPI_File_open comes from there, else empty.
 std::string choir_library();
 
-/// The names --contenders accepts.
+/// The names --contenders always accepts.
 const std::vector<std::string>& contender_names();
 
-/// Throws Unsuitable for unknown names, and for strategies when choir is not there to carry them
+/// Collective. Throws Unsuitable on every rank, with the text on rank 0, unless each name is one of
+/// contender_names() or a strategy that rank 0's configuration or a plug-in adds. choir itself
+/// serves a strategy it does not know by `auto`, whose figures would then bear the wrong name.
+void require_known(const std::vector<std::string>& names);
+
+/// `name` is a known one. Throws Unsuitable for strategies when choir is not there to carry them
 /// out.
 std::unique_ptr<Contender> make_contender(const std::string& name, const StepOptions& options);
 

@@ -222,6 +222,7 @@ void settle(Options& options) {
   if (options.bytes_per_rank < 1 || options.bytes_per_rank > (std::uint64_t{1} << 31) - 1)
     throw Unsuitable("--bytes-per-rank must be between 1 byte and 2 GiB");
   if (options.driver.contenders.empty()) options.driver.contenders = default_contenders();
+  require_known(options.driver.contenders);
   if (options.driver.step.direct && world_rank() == 0)
     fmt::print(stderr,
                "choir-bench: --direct: the floor uses O_DIRECT and MPI gets ROMIO's direct hints; "

@@ -5,9 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/strategy.hpp"
 #include "program.hpp"
-#include "settings/settings.hpp"
 #include "trees.hpp"
 
 namespace CLI {
@@ -26,12 +24,6 @@ int info(const Arguments& arguments);
 int run_tool(const std::string& name, const Arguments& arguments);
 /// Names of the tools that can be run, sorted.
 std::vector<std::string> tool_names();
-
-/// The settings a program started here would have, before its hints; what is wrong with them in
-/// `warnings`.
-Settings settings_in_force(std::vector<std::string>& warnings);
-/// The table with what the configuration and its plug-ins add.
-StrategyTable strategies_in_force(const Settings& settings, std::vector<std::string>& warnings);
 
 /// Parses options; false if the user asked for help, which is then printed.
 bool parse_options(CLI::App& app, const Arguments& arguments);

@@ -4,51 +4,15 @@
 #include <CLI/CLI.hpp>
 #include <choir_version.hpp>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "commands.hpp"
+#include "common/in_force.hpp"
 #include "storage/storage.hpp"
 
 namespace choir::command {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string value_or(const std::map<std::string, std::string>& fields, const char* key,
-                     const char* fallback) {
-  const auto found = fields.find(key);
-  return found == fields.end() ? fallback : found->second;
-}
-
-void add_configured(StrategyTable& table, const Settings& settings,
-                    std::vector<std::string>& warnings) {
-  for (const auto& [name, fields] : settings.custom) {
-    try {
-      const auto node_first = value_or(fields, "node_first", "0");
-      table.add(
-          strategy_from(name, "from the configuration",
-                        parse_recipe(value_or(fields, "partition", "even"),
-                                     value_or(fields, "aggregators", "per_node"),
-                                     value_or(fields, "cycles", "by_offset"),
-                                     value_or(fields, "requests", "list"), node_first == "1")));
-    } catch (const std::exception& e) {
-      warnings.push_back(fmt::format("[strategy.{}]: {}", name, e.what()));
-    }
-  }
-}
-
-void add_plugins(StrategyTable& table, const Settings& settings,
-                 std::vector<std::string>& warnings) {
-  std::istringstream list(settings.plugins);
-  for (std::string path; std::getline(list, path, ',');) {
-    if (path.empty()) continue;
-    try {
-      load_plugin(table, path);
-    } catch (const std::exception& e) {
-      warnings.push_back(fmt::format("plug-in {}: {}", path, e.what()));
-    }
-  }
-}
 
 /// Where the MPI library of a tree is; empty if the loader would not find it.
 std::string path_of_mpi(const Tree& tree) {
@@ -133,20 +97,6 @@ void print_text(const Json& all) {
 
 }  // namespace
 
-Settings settings_in_force(std::vector<std::string>& warnings) {
-  Settings settings;
-  const auto entries = read_entries(warnings);
-  for (auto& warning : apply_entries(settings, entries)) warnings.push_back(std::move(warning));
-  return settings;
-}
-
-StrategyTable strategies_in_force(const Settings& settings, std::vector<std::string>& warnings) {
-  StrategyTable table;
-  add_plugins(table, settings, warnings);
-  add_configured(table, settings, warnings);
-  return table;
-}
-
 int info(const Arguments& arguments) {
   CLI::App app{"Version, MPIs, backends, strategies, and the settings in force with their origin",
                "choir info"};
@@ -154,8 +104,8 @@ int info(const Arguments& arguments) {
   app.add_flag("--json", as_json, "the same as JSON");
   if (!parse_options(app, arguments)) return 0;
   std::vector<std::string> warnings;
-  const auto settings = settings_in_force(warnings);
-  const auto table = strategies_in_force(settings, warnings);
+  const auto settings = tools::settings_in_force(warnings);
+  const auto table = tools::strategies_in_force(settings, warnings);
   Json all{{"version", CHOIR_VERSION},
            {"mpi", mpis()},
            {"backends", backends()},

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "commands.hpp"
+#include "common/in_force.hpp"
 
 namespace choir::command {
 namespace {
@@ -106,7 +107,7 @@ void check_launcher(const Tree& tree, const Program& program) {
 
 void check_strategy(const std::string& name) {
   std::vector<std::string> warnings;
-  const auto table = strategies_in_force(settings_in_force(warnings), warnings);
+  const auto table = tools::strategies_in_force(tools::settings_in_force(warnings), warnings);
   if (name == "auto" || table.find(name)) return;
   std::string names = "auto";
   for (const auto& row : table.rows()) names += ", " + row.name;
