@@ -1,16 +1,21 @@
 // choir-memory: lists and forgets what earlier runs found fastest.
 //
-// PATTERN is a shell pattern (*, ?, [...]) compared with the signature, the strategy, the file
-// system and the version of an entry; one that matches is enough.
+// The file is the one that jobs started here would use, unless --file names another. PATTERN is a
+// shell pattern (*, ?, [...]) compared with the signature, the strategy, the file system and the
+// version of an entry; one that matches is enough.
 #include <fmt/core.h>
 #include <fnmatch.h>
 
 #include <CLI/CLI.hpp>
 #include <ctime>
+#include <exception>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "choir_version.hpp"
+#include "common/in_force.hpp"
+#include "common/output.hpp"
 #include "select/memory.hpp"
 
 namespace {
@@ -35,13 +40,26 @@ std::string date(std::int64_t unix_time) {
   return text;
 }
 
-int list(const std::string& path, const std::string& pattern) {
+/// Throws where jobs remember nothing: there is no file to look at.
+std::string path_in_force() {
+  std::vector<std::string> warnings;
+  const auto settings = choir::tools::settings_in_force(warnings);
+  for (const auto& warning : warnings) fmt::print(stderr, "choir: warning: {}\n", warning);
+  const auto& memory = settings.memory;
+  if (memory == "off" || memory == "0")
+    throw std::runtime_error(
+        fmt::format("the setting memory is off ({}), so jobs remember nothing; give --file",
+                    settings.sources.at("memory")));
+  const bool usual = memory.empty() || memory == "on" || memory == "1";
+  auto path = usual ? choir::select::default_memory_path() : memory;
+  if (path.empty()) throw std::runtime_error("neither XDG_CACHE_HOME nor HOME is set; give --file");
+  return path;
+}
+
+void list(const std::string& path, const std::string& pattern) {
   std::string why;
   const auto memory = choir::select::load_memory(path, &why);
-  if (!why.empty()) {
-    fmt::print(stderr, "choir memory: {}\n", why);
-    return 1;
-  }
+  if (!why.empty()) throw std::runtime_error(why);
   std::size_t shown = 0;
   for (const auto& [key, entry] : memory.entries()) {
     if (!matches(entry, pattern)) continue;
@@ -54,22 +72,17 @@ int list(const std::string& path, const std::string& pattern) {
   }
   if (shown == 0)
     fmt::print("nothing remembered{} in {}\n", pattern.empty() ? "" : " that matches", path);
-  return 0;
 }
 
-int forget(const std::string& path, std::string pattern) {
+void forget(const std::string& path, std::string pattern) {
   const auto result = choir::select::forget_memory(
       path,
       [](const MemoryEntry& entry, void* context) {
         return matches(entry, *static_cast<std::string*>(context));
       },
       &pattern);
-  if (result.error) {
-    fmt::print(stderr, "choir memory: {}\n", *result.error);
-    return 1;
-  }
+  if (result.error) throw std::runtime_error(*result.error);
   fmt::print("forgot {} {}\n", result.forgotten, result.forgotten == 1 ? "entry" : "entries");
-  return 0;
 }
 
 }  // namespace
@@ -78,9 +91,9 @@ int main(int argc, char** argv) {
   CLI::App app{"What earlier runs found fastest, per access pattern", "choir memory"};
   app.set_version_flag("--version", CHOIR_VERSION);
   app.require_subcommand(1);
-  std::string path = choir::select::default_memory_path();
+  std::string path;
   std::string pattern;
-  app.add_option("--file", path, "the memory file (default: the user's own)");
+  app.add_option("--file", path, "the memory file (default: as the setting memory says)");
   const auto subcommand = [&](const char* name, const char* help) {
     auto* command = app.add_subcommand(name, help);
     command->add_option("PATTERN", pattern,
@@ -90,10 +103,21 @@ int main(int argc, char** argv) {
   };
   const auto* list_command = subcommand("list", "show the entries");
   subcommand("forget", "remove the entries; all of them without PATTERN");
-  CLI11_PARSE(app, argc, argv);
-  if (path.empty()) {
-    fmt::print(stderr, "choir memory: neither XDG_CACHE_HOME nor HOME is set; give --file\n");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  try {
+    if (path.empty()) path = path_in_force();
+    if (list_command->parsed())
+      list(path, pattern);
+    else
+      forget(path, pattern);
+    choir::tools::finish_output();
+    return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "choir memory: {}\n", error.what());
     return 1;
   }
-  return list_command->parsed() ? list(path, pattern) : forget(path, pattern);
 }

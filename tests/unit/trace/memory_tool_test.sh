@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
 # memory_tool_test.sh CHOIR-MEMORY: list and forget on a file of three entries.
 set -euo pipefail
-tool=$1
+tool=$(realpath "$1")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+# The tester's own settings must not decide.
+for variable in $(compgen -e | grep '^CHOIR_' || true); do unset "$variable"; done
 export XDG_CACHE_HOME=$folder
 fail() { echo "$*" >&2; exit 1; }
 
@@ -20,6 +23,31 @@ grep -q '00000000000000aa.*two_phase.*1000.0' <<< "$("$tool" list lustre)" || fa
 [ "$("$tool" list | wc -l)" -eq 3 ] || fail "forgetting removed something else"
 [ "$("$tool" forget)" = "forgot 2 entries" ] || fail "forget everything"
 "$tool" list nothing-like-this > /dev/null || fail "no match is not an error"
-if "$tool" 2> /dev/null; then fail "a missing command must be an error"; fi
+code=0
+"$tool" > /dev/null 2>&1 || code=$?
+[ "$code" = 2 ] || fail "a missing command exits with $code, not 2"
+"$tool" --help > /dev/null || fail "help is not an error"
 if "$tool" list --file /proc/self/mem/x 2> "$folder/why"; then fail "an unreadable file must be an error"; fi
 grep -q "cannot open" "$folder/why" || fail "an error must say why"
+
+# The file that jobs use: the setting `memory`, from the environment before the configuration; --file goes over both.
+entry() { printf '00000000000000%s\t8\t1\text4\t1.0\t%s\t104857600\t1700000000\n' "$1" "$2"; }
+entry aa native > configured
+entry bb mapped > chosen
+echo 'memory = "configured"' > choir.toml
+grep -q native <<< "$("$tool" list)" || fail "the file of the configuration is not listed"
+grep -q mapped <<< "$(CHOIR_MEMORY=$folder/chosen "$tool" list)" || fail "the file of CHOIR_MEMORY is not listed"
+grep -q native <<< "$(CHOIR_MEMORY=$folder/chosen "$tool" list --file configured)" || fail "--file does not decide"
+[ "$(CHOIR_MEMORY=$folder/chosen "$tool" forget)" = "forgot 1 entry" ] || fail "CHOIR_MEMORY: forget"
+grep -q native configured || fail "forgot in another file"
+grep -q "in $folder/choir/memory" <<< "$(CHOIR_MEMORY=on "$tool" list)" || fail "on is not the user's own file"
+code=0
+CHOIR_MEMORY=off "$tool" forget 2> why || code=$?
+[ "$code" = 1 ] || fail "forgetting without a memory exits with $code"
+grep -q "memory is off (environment)" why || fail "no memory: $(cat why)"
+
+# What could not be shown was not listed.
+code=0
+"$tool" list --file configured 2> why > /dev/full || code=$?
+[ "$code" = 1 ] || fail "a full device exits with $code"
+grep -q "cannot write" why || fail "a full device: $(cat why)"
