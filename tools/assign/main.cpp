@@ -9,12 +9,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "common/output.hpp"
 #include "input.hpp"
 #include "report.hpp"
 #include "studies.hpp"
@@ -113,9 +113,7 @@ std::vector<multi::Method> methods_named(const std::vector<std::string>& names) 
 }
 
 int print(const std::string& text) {
-  const bool written =
-      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  if (!written) throw std::runtime_error("cannot write to standard output");
+  tools::print(text);
   return 0;
 }
 

@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <stdexcept>
 
+#include "common/output.hpp"
 #include "figures.hpp"
 #include "measured.hpp"
 #include "report.hpp"
@@ -134,11 +134,6 @@ void add_settings(CLI::App& app, Options& options) {
       ->group("Strategy");
 }
 
-void print(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-    throw std::runtime_error("cannot write to standard output");
-}
-
 std::vector<Strategy> strategies_named(const std::vector<std::string>& names) {
   const StrategyTable table;
   if (names.size() == 1 && names[0] == "all") return table.rows();
@@ -160,7 +155,7 @@ void run_figure(const Options& options) {
   std::string text = options.json ? json_of(figures) : "";
   if (!options.json)
     for (const auto& figure : figures) text += (text.empty() ? "" : "\n") + text_of(figure);
-  print(text);
+  tools::print(text);
   if (options.plot.empty()) return;
   const auto& shown = figures.back();
   auto series = shown.series;
@@ -188,7 +183,7 @@ void run_scenario(Options& options) {
     else if (strategies.size() == 1)
       throw std::invalid_argument(strategy.name + " does not apply to this machine");
   }
-  print(options.json ? json_of(model, predictions) : table_of(model, predictions));
+  tools::print(options.json ? json_of(model, predictions) : table_of(model, predictions));
   if (!options.plot.empty())
     write_file(
         options.plot,

@@ -6,6 +6,7 @@
 
 #include "advice.hpp"
 #include "choir_version.hpp"
+#include "common/output.hpp"
 
 namespace {
 
@@ -56,13 +57,18 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", CHOIR_VERSION);
   std::string path;
   app.add_option("TRACE", path, "folder given as CHOIR_TRACE, or one rank's file")->required();
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
   try {
     const auto trace = load_trace(path);
     const auto summary = summarise(trace);
     print_overview(summary);
     print_patterns(summary);
     print_advice(advise(trace, summary));
+    choir::tools::finish_output();
   } catch (const std::exception& e) {
     fmt::print(stderr, "choir explain: {}\n", e.what());
     return 1;

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "choir_version.hpp"
+#include "common/output.hpp"
 #include "page.hpp"
 
 namespace {
@@ -36,12 +37,17 @@ int main(int argc, char** argv) {
   std::string path, output = "report.html";
   app.add_option("TRACE", path, "folder given as CHOIR_TRACE, or one rank's file")->required();
   app.add_option("-o,--output", output, "the page to write")->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
   try {
     const auto trace = load_trace(path);
     const auto summary = summarise(trace);
     write_file(output, render_page(name_of(path), trace, summary, advise(trace, summary)));
     fmt::print("{}: {} calls of {} rank files\n", output, summary.calls, trace.rank_files);
+    choir::tools::finish_output();
   } catch (const std::exception& e) {
     fmt::print(stderr, "choir report: {}\n", e.what());
     return 1;
