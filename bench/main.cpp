@@ -18,6 +18,7 @@
 #include <optional>
 
 #include "choir_version.hpp"
+#include "common/numbers.hpp"
 #include "driver.hpp"
 #include "machine.hpp"
 #include "report.hpp"
@@ -100,7 +101,7 @@ void declare_options(CLI::App& app, Options& options) {
   app.add_flag("--verify", driver.verify, "check the bytes after every repetition (default)");
   app.add_option("--max-seconds", driver.max_seconds,
                  "stop repeating a contender after this long (20)")
-      ->check(CLI::PositiveNumber);
+      ->check(tools::above_zero());
   app.add_option("--clock", options.clock, "auto, common (one host) or elapsed (slowest rank)")
       ->check(CLI::IsMember({"auto", "common", "elapsed"}));
   app.add_option("--progress", options.progress, "auto, bar, lines or none")

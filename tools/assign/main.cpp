@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "common/numbers.hpp"
 #include "common/output.hpp"
 #include "input.hpp"
 #include "report.hpp"
@@ -43,6 +44,9 @@ struct Options {
 };
 
 const CLI::Range from_one(1, std::numeric_limits<int>::max());
+// A study with more takes longer than anybody waits.
+const CLI::Range up_to_a_million(1, 1'000'000);
+constexpr std::int64_t most_requests = 10'000'000;
 
 void add_problem_options(CLI::App& app, Options& options) {
   app.add_option("--alpha", options.alpha, "cost of a byte of I/O (1)");
@@ -69,10 +73,10 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--objective", options.objective, "what exact and auto minimise")
       ->check(CLI::IsMember({"communication", "response"}));
   app.add_option("--time-limit", options.time_limit_s, "seconds for one exact solution")
-      ->check(CLI::Range(0.001, 1e6));
+      ->check(tools::between(0.001, 1e6));
   app.add_flag("--json", options.json, "print JSON");
   auto* gap = app.add_option("--gap", options.gap, "optimality gap over this many instances")
-                  ->check(from_one);
+                  ->check(up_to_a_million);
   app.add_option("--seed", options.seed, "of the random instances");
   app.add_option("--max-ranks", options.max_ranks, "of an instance of --gap")
       ->check(CLI::Range(2, 64));
@@ -81,7 +85,7 @@ void add_options(CLI::App& app, Options& options) {
   auto* scale = app.add_option("--scale", options.scale, "time an instance of RANKS,FILES")
                     ->delimiter(',')
                     ->expected(2)
-                    ->check(from_one);
+                    ->check(up_to_a_million);
   app.add_option("--requests-per-file", options.requests_per_file, "of the instance of --scale")
       ->check(from_one);
   for (auto* option : {matrix, methods}) option->excludes(gap)->excludes(scale);
@@ -132,6 +136,9 @@ int run_gap(const Options& options) {
 }
 
 int run_scale(const Options& options) {
+  if (std::int64_t{options.scale[1]} * options.requests_per_file > most_requests)
+    throw InputError(
+        fmt::format("--scale: files times --requests-per-file may be {} at most", most_requests));
   ScaleOptions scale;
   scale.ranks = options.scale[0];
   scale.files = options.scale[1];

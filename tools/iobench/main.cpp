@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "common/numbers.hpp"
 #include "measure.hpp"
 
 namespace {
@@ -114,7 +115,7 @@ int main(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::Range(1, 1024));
   app.add_option("--seconds", options.limit_s, "at most, for each figure")
-      ->check(CLI::PositiveNumber)
+      ->check(choir::tools::above_zero())
       ->capture_default_str();
   app.add_flag("--direct", options.direct, "bypass the page cache");
   app.add_flag("--json", options.json, "print the choir-io document");

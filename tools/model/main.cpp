@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <stdexcept>
 
+#include "common/numbers.hpp"
 #include "common/output.hpp"
 #include "figures.hpp"
 #include "measured.hpp"
@@ -59,9 +60,11 @@ void add_workload(CLI::App& app, WorkloadParameters& w) {
 
 void add_machine(CLI::App& app, Options& options) {
   auto& m = options.scenario.machine;
-  const auto real = [&](const char* name, double& target, const char* help) {
-    app.add_option(name, target, help)->capture_default_str()->group("Machine");
+  const auto real = [&](const char* name, double& target, const char* help,
+                        const CLI::Validator& accepted) {
+    app.add_option(name, target, help)->check(accepted)->capture_default_str()->group("Machine");
   };
+  const auto positive = tools::above_zero(), not_negative = tools::from_zero();
   app.add_option("--ranks", m.ranks, "up to millions")
       ->capture_default_str()
       ->check(CLI::Range(1, 100'000'000))
@@ -74,12 +77,12 @@ void add_machine(CLI::App& app, Options& options) {
       ->capture_default_str()
       ->check(CLI::Range(1, 1'000'000))
       ->group("Machine");
-  real("--link-bandwidth", m.between.bandwidth, "bytes/s of a node's link, each way");
-  real("--link-latency", m.between.latency_s, "seconds");
-  real("--inside-bandwidth", m.inside.bandwidth, "bytes/s of one core copying");
-  real("--inside-latency", m.inside.latency_s, "seconds");
-  real("--message-cost", m.message_s, "processor seconds of a message at either end");
-  real("--wait", m.wait_s, "seconds until a waiting rank gets a busy core");
+  real("--link-bandwidth", m.between.bandwidth, "bytes/s of a node's link, each way", positive);
+  real("--link-latency", m.between.latency_s, "seconds", not_negative);
+  real("--inside-bandwidth", m.inside.bandwidth, "bytes/s of one core copying", positive);
+  real("--inside-latency", m.inside.latency_s, "seconds", not_negative);
+  real("--message-cost", m.message_s, "processor seconds of a message at either end", not_negative);
+  real("--wait", m.wait_s, "seconds until a waiting rank gets a busy core", not_negative);
   size(app, "--eager-bytes", m.eager_bytes,
        "longest message that arrives while its receiver writes")
       ->group("Machine");
@@ -87,17 +90,18 @@ void add_machine(CLI::App& app, Options& options) {
       ->group("Machine");
   app.add_option("--servers", m.servers.count, "data servers")
       ->capture_default_str()
+      ->check(CLI::Range(1, 1'000'000))
       ->group("Machine");
   size(app, "--stripe", m.servers.unit, "bytes of a stripe")->group("Machine");
-  real("--server-bandwidth", m.servers.bandwidth, "bytes/s of one server");
+  real("--server-bandwidth", m.servers.bandwidth, "bytes/s of one server", positive);
   app.add_option("--seek", options.seek_ms, "milliseconds (5)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(not_negative)
       ->group("Machine");
-  real("--request-cost", m.servers.request_s, "seconds of a request besides");
+  real("--request-cost", m.servers.request_s, "seconds of a request besides", not_negative);
   size(app, "--largest-request", m.servers.largest_request, "clients cut longer ones; 0: never")
       ->group("Machine");
   real("--client-bandwidth", m.servers.client_bandwidth,
-       "bytes/s of a client's way to the servers; 0: no limit");
+       "bytes/s of a client's way to the servers; 0: no limit", not_negative);
   app.add_flag("--in-turn", m.servers.in_turn,
                "a client sends the parts of a request one after the other")
       ->group("Machine");
@@ -116,15 +120,15 @@ void add_settings(CLI::App& app, Options& options) {
   app.add_flag("--scaling", p.scaling, "cycle buffers grow with the ranks they serve")
       ->group("Strategy");
   size(app, "--cycle-buffer-max", p.most_cycle_bytes, "with --scaling")->group("Strategy");
-  app.add_option("--aggregators-per-node", p.aggregators_per_node, "0: by cores")
-      ->group("Strategy");
-  app.add_option("--aggregators", p.aggregators, "in all (cb_nodes); 0: no limit")
-      ->group("Strategy");
-  app.add_option("--aggregators-per-server", p.aggregators_per_server, "disk_first")
-      ->group("Strategy");
-  app.add_option("--group-size", p.group_size, "segmentation; 0: as a node")->group("Strategy");
-  app.add_option("--writers-per-group", p.writers_per_group, "segmentation")->group("Strategy");
-  app.add_option("--concurrent", p.concurrent, "scheduled_individual")->group("Strategy");
+  const auto whole = [&](const char* name, int& target, int least, const char* help) {
+    app.add_option(name, target, help)->check(CLI::Range(least, 100'000'000))->group("Strategy");
+  };
+  whole("--aggregators-per-node", p.aggregators_per_node, 0, "0: by cores");
+  whole("--aggregators", p.aggregators, 0, "in all (cb_nodes); 0: no limit");
+  whole("--aggregators-per-server", p.aggregators_per_server, 1, "disk_first");
+  whole("--group-size", p.group_size, 0, "segmentation; 0: as a node");
+  whole("--writers-per-group", p.writers_per_group, 0, "segmentation");
+  whole("--concurrent", p.concurrent, 1, "scheduled_individual");
   app.add_flag("--read", options.read, "a read; otherwise a write")->group("Strategy");
   app.add_flag("--asynchronous", options.scenario.asynchronous,
                "storage works while its aggregator receives (threaded, io_uring)")

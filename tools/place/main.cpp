@@ -8,9 +8,11 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <limits>
 #include <sstream>
 
 #include "benchmark.hpp"
+#include "common/numbers.hpp"
 #include "inputs.hpp"
 #include "place/heatmap.hpp"
 #include "place/output.hpp"
@@ -39,6 +41,12 @@ struct Options {
   Parameters parameters;
 };
 
+// What is built for a machine has an entry for each node and server, and for cores in use: these
+// are far beyond any machine, and still done in seconds.
+constexpr int most_nodes = 1'000'000;
+constexpr int most_cores = 100'000;
+constexpr int most_servers = 100'000;
+
 void add_options(CLI::App& app, Options& o) {
   app.add_option("recording", o.access.recordings,
                  "recordings of CHOIR_RECORD; several are added up");
@@ -46,12 +54,16 @@ void add_options(CLI::App& app, Options& o) {
                  "a known decomposition instead, 16x8 or 16x8x4, outermost first");
   app.add_option("--tile", o.access.tile,
                  "elements of a rank's tile, like --cart (default 64x64 or 16x16x16)");
-  app.add_option("--element", o.access.element_bytes, "bytes of an element")->capture_default_str();
+  app.add_option("--element", o.access.element_bytes, "bytes of an element")
+      ->check(CLI::Range(1, 1 << 30))
+      ->capture_default_str();
   app.add_option("--merge", o.merge_path, "only add up the recordings, into this file");
 
   auto* machine = app.add_option_group("machine");
-  machine->add_option("--nodes", o.machine.nodes, "number of nodes")->check(CLI::PositiveNumber);
-  machine->add_option("--cores", o.machine.cores, "cores per node")->check(CLI::PositiveNumber);
+  machine->add_option("--nodes", o.machine.nodes, "number of nodes")
+      ->check(CLI::Range(1, most_nodes));
+  machine->add_option("--cores", o.machine.cores, "cores per node")
+      ->check(CLI::Range(1, most_cores));
   machine->add_option("--hostfile", o.machine.hostfile, "hosts with slots, of Open MPI or MPICH");
   machine->add_flag("--slurm", o.machine.slurm, "the Slurm allocation of this environment");
   machine->add_option("--arch", o.machine.arch, "architecture matrix of choir-netbench");
@@ -72,18 +84,18 @@ void add_options(CLI::App& app, Options& o) {
   app.add_flag("--oversubscribe", o.oversubscribe, "allow more ranks than cores");
   app.add_option("--significance", o.significance,
                  "setmatch ignores weights below this part of the heaviest")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(tools::between(0, 1))
       ->capture_default_str();
   app.add_option("--seed", o.seed, "of mpipp's random start")->capture_default_str();
   app.add_option("--aggregators-per-node", o.parameters.aggregators_per_node,
                  "as choir is told; 0: by cores")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, most_cores));
   app.add_option("--cb-nodes", o.parameters.aggregators, "aggregators in all; 0: no limit")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, std::numeric_limits<int>::max()));
   app.add_option("--stripe-unit", o.parameters.stripe_unit, "bytes, to predict disk_first")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40));
   app.add_option("--stripe-servers", o.parameters.stripe_servers, "data servers")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, most_servers));
 
   app.add_option("--format", o.format, "of the placement")
       ->check(CLI::IsMember({"openmpi", "mpich", "slurm", "list"}))
