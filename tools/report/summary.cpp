@@ -1,6 +1,8 @@
 // summary.cpp: one pass over the calls.
 #include "summary.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <tuple>
 
@@ -10,6 +12,7 @@ namespace {
 
 constexpr int heat_columns = 128;
 constexpr int heat_rows = 128;
+constexpr int most_ranks = 1 << 22;  // each takes room
 
 void add_times(Times& sum, const Times& t, double weight) {
   sum.total += t.total * weight;
@@ -63,12 +66,20 @@ void add_to_total(Summary& sum, const Call& call) {
   sum.cached_plans += call.parts.front().plan_cached;
 }
 
+/// A damaged record must not decide how much memory is asked for.
+void require_plausible_rank(const RankPart& p, const Call& call) {
+  if (p.rank >= most_ranks)
+    throw LoadError(fmt::format("call {} has a record of rank {}, but no program has more than {}",
+                                call.number, p.rank, most_ranks));
+}
+
 void add_load(FileSummary& file, const Call& call) {
   ++file.calls;
   file.bytes += call.bytes();
   file.seconds += call.seconds();
   for (const auto& p : call.parts) {
     if (p.rank < 0) continue;
+    require_plausible_rank(p, call);
     if (static_cast<std::size_t>(p.rank) >= file.load.size())
       file.load.resize(static_cast<std::size_t>(p.rank) + 1);
     auto& load = file.load[static_cast<std::size_t>(p.rank)];
@@ -90,12 +101,17 @@ void widen(HeatMap& heat, const Call& call, bool& any) {
   }
 }
 
+/// Bytes from `low` to `high`, which may be further apart than an offset can say.
+double distance(std::int64_t low, std::int64_t high) {
+  return static_cast<double>(static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low));
+}
+
 /// Spreads a part's bytes evenly over its range: the trace keeps the range, not every piece.
 void add_heat(HeatMap& heat, const RankPart& p) {
   if (p.offset_high <= p.offset_low || heat.bytes.empty() || p.rank < 0) return;
-  const double width = static_cast<double>(heat.high - heat.low) / heat_columns;
-  const double begin = static_cast<double>(p.offset_low - heat.low);
-  const double end = static_cast<double>(p.offset_high - heat.low);
+  const double width = distance(heat.low, heat.high) / heat_columns;
+  const double begin = distance(heat.low, p.offset_low);
+  const double end = distance(heat.low, p.offset_high);
   const auto first = static_cast<int>(begin / width);
   const auto last = std::min(heat_columns - 1, static_cast<int>(end / width));
   auto& row = heat.bytes[static_cast<std::size_t>(p.rank / heat.ranks_per_row)];

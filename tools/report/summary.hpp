@@ -64,6 +64,7 @@ struct Summary {
   double examining_s = 0;
 };
 
+/// Throws LoadError where a record cannot be true.
 Summary summarise(const Trace& trace);
 
 }  // namespace choir::report

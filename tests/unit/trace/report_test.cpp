@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "advice.hpp"
 #include "trace/writer.hpp"
@@ -108,6 +110,43 @@ TEST_F(ReportFolder, HeatMapKeepsEveryByte) {
   for (const auto& row : s.files.at(0).heat.bytes)
     for (const double bytes : row) sum += bytes;
   EXPECT_NEAR(sum, static_cast<double>(s.bytes), 1.0);
+}
+
+TEST_F(ReportFolder, HeatMapSpansAllOffsetsThereAre) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  const auto sum = summarise(run(1, "read-write", [](CallRecord& r) {
+    r.offset_low = r.rank == 0 ? Limits::min() : Limits::max() - 1;
+    r.offset_high = r.rank == 0 ? Limits::min() + 1 : Limits::max();
+  }));
+  const auto& bytes = sum.files.at(0).heat.bytes;
+  EXPECT_GT(bytes.at(0).front(), 0);
+  for (const auto& row : bytes)
+    for (const double cell : row) EXPECT_TRUE(std::isfinite(cell));
+}
+
+TEST_F(ReportFolder, NeighbouringBytesFarIntoAFileAreApart) {
+  constexpr auto far = std::int64_t{1} << 62;
+  const auto sum = summarise(run(1, "read-write", [](CallRecord& r) {
+    r.bytes = 1;
+    r.offset_low = far + r.rank;
+    r.offset_high = far + r.rank + 1;
+  }));
+  const auto& bytes = sum.files.at(0).heat.bytes;
+  EXPECT_GT(bytes.at(0).front(), 0);
+  EXPECT_GT(bytes.at(1).back(), 0);
+}
+
+TEST_F(ReportFolder, AnImpossibleRankIsSaidAndNotAllocated) {
+  const auto trace = run(1, "read-write", [](CallRecord& r) {
+    r.ranks = 1'000'000'000;
+    if (r.rank == 1) r.rank = 999'999'999;
+  });
+  try {
+    summarise(trace);
+    FAIL() << "accepted";
+  } catch (const LoadError& error) {
+    EXPECT_NE(std::string(error.what()).find("rank 999999999"), std::string::npos) << error.what();
+  }
 }
 
 TEST_F(ReportFolder, BalancedRunHasNothingToComplainAbout) {

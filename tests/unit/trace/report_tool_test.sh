@@ -22,4 +22,15 @@ for tool in "$explain" "$report"; do
   ends 1 "cannot write" "$tool" trace > /dev/full
 done
 
+# Numbers that cannot be true cost neither time nor memory.
+damaged() {  # damaged RANK EXPRESSION: changes a rank's records by sed
+  sed -i -E "$2" "damaged/$1.jsonl"
+}
+cp -r trace damaged
+damaged rank-0 's/"offset_low":-?[0-9]+/"offset_low":-9223372036854775808/'
+damaged rank-1 's/"offset_high":-?[0-9]+/"offset_high":9223372036854775807/'
+grep -q 9223372036854775807 damaged/rank-1.jsonl || fail "the sample has no offsets"
+for tool in "$explain" "$report"; do ends 0 "" "$tool" damaged > /dev/null; done
+damaged rank-1 's/"ranks":[0-9]+/"ranks":1000000000/; s/"rank":[0-9]+/"rank":999999999/'
+for tool in "$explain" "$report"; do ends 1 "rank 999999999" "$tool" damaged > /dev/null; done
 echo 'tools are right'
