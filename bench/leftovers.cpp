@@ -15,9 +15,8 @@ namespace {
 using Name = std::array<char, PATH_MAX>;
 std::array<Name, 64> names;  // an empty one is free
 
-extern "C" void remove_leftovers(int signal) {
-  for (const auto& name : names)
-    if (name[0] != '\0') unlink(name.data());
+extern "C" void remove_and_end(int signal) {
+  remove_leftovers();
   std::signal(signal, SIG_DFL);
   std::raise(signal);
 }
@@ -28,7 +27,7 @@ void install_handlers() {
   installed = true;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
     struct sigaction action {};
-    action.sa_handler = remove_leftovers;
+    action.sa_handler = remove_and_end;
     sigaction(signal, &action, nullptr);
   }
 }
@@ -45,6 +44,11 @@ void note_leftover(const std::string& path) {
     name[0] = path[0];  // last: from here on the handler sees it
     return;
   }
+}
+
+void remove_leftovers() {
+  for (const auto& name : names)
+    if (name[0] != '\0') unlink(name.data());
 }
 
 void forget_leftover(const std::string& path) {

@@ -20,6 +20,7 @@
 #include "choir_version.hpp"
 #include "common/numbers.hpp"
 #include "driver.hpp"
+#include "leftovers.hpp"
 #include "machine.hpp"
 #include "report.hpp"
 #include "workload.hpp"
@@ -362,8 +363,10 @@ int main_program(int argc, char** argv) {
     status = run(argc, argv);
   } catch (const std::exception& e) {
     fmt::print(stderr, "choir-bench: {}\n", e.what());
+    remove_leftovers();
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
+  remove_leftovers();  // of a workload that was given up: a measured one has removed its own
   MPI_Finalize();
   return status;
 }
