@@ -136,7 +136,9 @@ multi::Problem dense_csv(const std::vector<Line>& lines) {
       cells.push_back(cell_size(line, column));
   }
   const auto ranks = lines.size() - (header ? 1 : 0);
-  if (ranks == 0) fail("there is no rank");
+  if (ranks == 0)
+    fail("there is no rank: line {} is taken for a header; want a line of sizes for each rank",
+         lines.front().number);
   multi::Problem problem;
   problem.requests = multi::RequestMatrix::from_dense(static_cast<int>(ranks),
                                                       static_cast<int>(first.size() - skip), cells);
@@ -259,7 +261,10 @@ multi::Problem parse_csv(std::string_view text) {
 
 multi::Problem parse_json(std::string_view text) {
   const auto json = parse_text(text);
-  if (!json.is_object()) fail("the JSON is no object");
+  if (!json.is_object())
+    fail(
+        "the JSON is no object; want {{\"requests\": [[1, 2], [3, 4]]}} with a row for each rank, "
+        "or \"ranks\", \"files\" and \"entries\"");
   check_keys(json);
   if (json.contains("requests") == json.contains("entries"))
     fail("want either \"requests\" or \"entries\"");
@@ -288,8 +293,9 @@ multi::Problem read_problem(const std::string& path) {
     if (file.bad()) fail("{}: cannot be read", path);
   }
   const auto first = text.find_first_not_of(" \t\r\n");
+  const bool json = first != std::string::npos && (text[first] == '{' || text[first] == '[');
   try {
-    return first != std::string::npos && text[first] == '{' ? parse_json(text) : parse_csv(text);
+    return json ? parse_json(text) : parse_csv(text);
   } catch (const std::logic_error& error) {  // the matrix itself refuses
     fail("{}: {}", path, error.what());
   } catch (const InputError& error) {

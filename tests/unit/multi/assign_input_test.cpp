@@ -1,6 +1,9 @@
 // Problems from CSV and JSON: what is read, and what is refused with which words.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <functional>
 
 #include "input.hpp"
@@ -56,7 +59,8 @@ TEST(AssignInput, BadCsvSaysWhere) {
   EXPECT_EQ(refusal([] { parse_csv("rank,file,bytes\n-1,0,5\n"); }),
             "line 2, column 1: \"-1\" is no rank or file number");
   EXPECT_EQ(refusal([] { parse_csv("rank,file,bytes\n"); }), "there is no request");
-  EXPECT_EQ(refusal([] { parse_csv("a,b\n"); }), "there is no rank");
+  EXPECT_EQ(refusal([] { parse_csv("a,b\n"); }),
+            "there is no rank: line 1 is taken for a header; want a line of sizes for each rank");
 }
 
 TEST(AssignInput, JsonWithSettings) {
@@ -101,6 +105,17 @@ TEST(AssignInput, BadJsonSaysWhat) {
 TEST(AssignInput, AMissingFileIsNamed) {
   EXPECT_EQ(refusal([] { read_problem("/no/such/matrix.csv"); }),
             "/no/such/matrix.csv: cannot be opened");
+}
+
+TEST(AssignInput, ABareJsonArrayIsToldTheForm) {
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("choir-assign-" + std::to_string(::getpid()) + ".json");
+  std::ofstream(path) << " [[1,2],[3,4]]\n";
+  const auto text = refusal([&] { read_problem(path); });
+  std::filesystem::remove(path);
+  EXPECT_NE(text.find("the JSON is no object; want {\"requests\": [[1, 2], [3, 4]]}"),
+            std::string::npos)
+      << text;
 }
 
 }  // namespace
