@@ -129,6 +129,7 @@ class Mapped final : public Task {
   /// Holes that cost more to leave out than to fill get blocks too; others stay holes.
   void reserve() {
     constexpr std::int64_t small_hole = 64 << 10;
+    if (mapping_.is_reserved(fd_, c_.access.span())) return;
     Extent part;
     const auto take = [&](Extent next) {
       if (!part.empty() && next.begin - part.end < small_hole) {

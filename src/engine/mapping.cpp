@@ -18,11 +18,13 @@ FileMapping::~FileMapping() {
 /// Nobody uses the descriptor's own position, and moving it costs about half of what fstat does.
 std::int64_t FileMapping::size(int fd) { return lseek(fd, 0, SEEK_END); }
 
+/// Another handle may have cut the file: what is beyond its end is not there any more.
+bool FileMapping::is_reserved(int fd, Extent span) const {
+  return size(fd) >= span.end && reserved_.covers(span);
+}
+
 int FileMapping::reserve(int fd, Extent span) {
-  const auto there = size(fd);
-  if (there < 0) return errno;
-  // Another handle may have cut the file: what is beyond its end is not there any more.
-  if (there >= span.end && reserved_.covers(span)) return 0;
+  if (is_reserved(fd, span)) return 0;
   int error = 0;
   do error = posix_fallocate(fd, span.begin, span.size());
   while (error == EINTR);

@@ -28,6 +28,7 @@ class FileMapping {
   /// Sees to it that the device has blocks for `span` and the file reaches its end, so that no
   /// store meets a full disk or is lost. An errno number; 0: done.
   int reserve(int fd, Extent span);
+  bool is_reserved(int fd, Extent span) const;
   /// The program has filled `span` by other means: the device has what it needs for it.
   void note_filled(Extent span) { reserved_.add(span); }
   /// Blocks may be gone: somebody has set the file's size.
