@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -357,6 +358,7 @@ int main_program(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], "compare") == 0) return compare(argv);
   load_choir(argc, argv);
   if (const int code = MPI_Init(&argc, &argv); code != MPI_SUCCESS) return 2;
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit is an error, which can be told
   int status = 2;
   try {
     check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
