@@ -13,12 +13,6 @@ namespace {
 /// Results of one host MPI say little about another's.
 constexpr const char* memory_version = CHOIR_VERSION "-" CHOIR_MPI_NAME;
 
-std::string path_of(const std::string& setting) {
-  if (setting == "off" || setting == "0") return {};
-  return setting == "on" || setting == "1" || setting.empty() ? select::default_memory_path()
-                                                              : setting;
-}
-
 /// What of the file concerns a job of this shape and this version, as lines again.
 std::string relevant(const std::string& path, int ranks, int nodes) {
   auto memory = select::load_memory(path);
@@ -38,9 +32,9 @@ bool differs(const select::Remembered& old, const select::Remembered& now) {
 }  // namespace
 
 void Learned::load(const Neighbourhood& hood, Room& room, const std::string& setting) {
-  const auto path =
-      path_of(setting);  // settings are equal on all ranks; the environment of rank 0 decides below
-  if (loaded_ || setting == "off" || setting == "0") return;
+  // Settings are equal on all ranks; the environment of rank 0 decides below.
+  const auto path = select::memory_path(setting);
+  if (loaded_ || setting == "off") return;
   loaded_ = true;
   std::string text;
   if (hood.rank() == 0 && !path.empty())
@@ -65,7 +59,7 @@ void Learned::remember(const std::string& file_system, std::uint64_t signature,
 }
 
 void Learned::store(const Neighbourhood& hood, const std::string& setting) {
-  const auto path = path_of(setting);
+  const auto path = select::memory_path(setting);
   if (!fresh_.empty() && hood.rank() == 0 && !path.empty()) {
     std::vector<select::MemoryEntry> entries;
     for (const auto& [file_system, results] : fresh_)

@@ -222,6 +222,11 @@ std::string default_memory_path() {
   return {};
 }
 
+std::string memory_path(const std::string& setting) {
+  if (setting == "off") return {};
+  return setting == "on" ? default_memory_path() : setting;
+}
+
 Memory load_memory(const std::string& path, std::string* why) {
   if (path.empty()) return {};
   const Descriptor in(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));

@@ -74,6 +74,8 @@ class Memory {
 
 /// $XDG_CACHE_HOME/choir/memory, else $HOME/.cache/choir/memory, else empty: no memory.
 std::string default_memory_path();
+/// The file that the setting `memory` means; empty: none.
+std::string memory_path(const std::string& setting);
 
 /// Local. A missing file is an empty memory; so is an unreadable one, with the reason in `why`.
 Memory load_memory(const std::string& path, std::string* why = nullptr);

@@ -45,13 +45,11 @@ std::string path_in_force() {
   std::vector<std::string> warnings;
   const auto settings = choir::tools::settings_in_force(warnings);
   for (const auto& warning : warnings) fmt::print(stderr, "choir: warning: {}\n", warning);
-  const auto& memory = settings.memory;
-  if (memory == "off" || memory == "0")
+  if (settings.memory == "off")
     throw std::runtime_error(
         fmt::format("the setting memory is off ({}), so jobs remember nothing; give --file",
                     settings.sources.at("memory")));
-  const bool usual = memory.empty() || memory == "on" || memory == "1";
-  auto path = usual ? choir::select::default_memory_path() : memory;
+  auto path = choir::select::memory_path(settings.memory);
   if (path.empty()) throw std::runtime_error("neither XDG_CACHE_HOME nor HOME is set; give --file");
   return path;
 }

@@ -1,9 +1,6 @@
 /* traced.c: a file that is opened twice, by all ranks, and files of the same name that ranks open
- * for themselves. traced FILE [die]: the second time no call but the first is made, and rank 0 ends
- * without MPI_Finalize. */
+ * for themselves. traced FILE [die]: all end after the first writes, without MPI_Finalize. */
 #include <mpi.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { CALLS = 3, BLOCK = 100000 };
