@@ -350,7 +350,7 @@ void File::note_ground(Operation operation, Extent span, int row) {
 }
 
 void File::note_filled(Operation operation, const PlanEntry& pattern, std::int64_t shift) {
-  if (operation == Operation::write && pattern.adjacent && facts_.local_file_system)
+  if (operation == Operation::write && pattern.dense && facts_.local_file_system)
     mapping_.note_filled(pattern.span_at(shift));
 }
 

@@ -2,6 +2,7 @@
 
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -89,6 +90,12 @@ bool copy_guarded(const FileMapping::View& view, Copy&& copy) {
   return fine;
 }
 
+/// Of this thread, so far.
+std::int64_t minor_faults() {
+  rusage used{};
+  return getrusage(RUSAGE_THREAD, &used) == 0 ? used.ru_minflt : 0;
+}
+
 class Mapped final : public Task {
  public:
   explicit Mapped(Context& context)
@@ -129,7 +136,8 @@ class Mapped final : public Task {
   /// Holes that cost more to leave out than to fill get blocks too; others stay holes.
   void reserve() {
     constexpr std::int64_t small_hole = 64 << 10;
-    if (mapping_.is_reserved(fd_, c_.access.span())) return;
+    had_blocks_ = mapping_.is_reserved(fd_, c_.access.span());
+    if (had_blocks_) return;
     Extent part;
     const auto take = [&](Extent next) {
       if (!part.empty() && next.begin - part.end < small_hole) {
@@ -169,17 +177,34 @@ class Mapped final : public Task {
     const auto last = c_.access.file.offset_of(part.end - 1) + 1;
     if (c_.operation == Operation::write && last - begin >= FileMapping::block_bytes &&
         touches_most_pages(part.size(), last - begin))
-      mapping_.populate(view, {begin, last});
+      make_writable(view, {begin, last});
     const auto direction =
         c_.operation == Operation::write ? Direction::to_window : Direction::from_window;
     const auto copy = [&] {
       copy_window(direction, c_.access, part.begin, part.end, c_.memory, view.base, stores_for(c_));
     };
     if (!copy_guarded(view, copy)) c_.fail(EIO);
+    look_at_faults();
     next_ = part.end;
     c_.traffic.storage_bytes += part.size();
     ++c_.traffic.cycles;
     c_.traffic.exchange_ns += c_.clock() - started;
+  }
+
+  /// Pages of new ground are made one by one, which is faster in one go. Those that are in memory
+  /// may come in blocks; the first stores to some find out.
+  void make_writable(const FileMapping::View& view, Extent part) {
+    if (!had_blocks_ || !mapping_.faults_bring_blocks().value_or(true))
+      return mapping_.populate(view, part);
+    const auto left = mapping_.leave_to_faults(view, part);
+    if (left == 0 || mapping_.faults_bring_blocks()) return;
+    watched_bytes_ = left;
+    faults_before_ = minor_faults();
+  }
+  void look_at_faults() {
+    if (watched_bytes_ == 0) return;
+    mapping_.note_faults(watched_bytes_, minor_faults() - faults_before_);
+    watched_bytes_ = 0;
   }
 
   /// Whether `bytes` of this rank in a stretch of `extent` bytes leave few pages alone: only then
@@ -196,7 +221,10 @@ class Mapped final : public Task {
   int fd_ = -1;
   std::int64_t next_, end_;
   bool prepared_ = false;
+  bool had_blocks_ = false;  ///< where it writes, and so its pages may be there already
   bool finished_ = false;
+  std::int64_t watched_bytes_ = 0;  ///< that are about to be stored to for the first time, ...
+  std::int64_t faults_before_ = 0;  ///< ... and how many page faults there had been
 };
 
 }  // namespace

@@ -71,23 +71,40 @@ FileMapping::View FileMapping::view(int fd, std::int64_t offset) {
   return {window->address - begin, {begin, begin + window_bytes}, 0};
 }
 
-void FileMapping::populate(const View& view, Extent part) {
+template <class Visit>
+void FileMapping::take_new_blocks(const View& view, Extent part, Visit&& visit) {
   Window& window = *find(view.range.begin / window_bytes);
-  auto& present = window.writable;
+  auto& known = window.writable;
   auto block = (part.begin - view.range.begin + block_bytes - 1) / block_bytes;
   const auto end = (part.end - view.range.begin) / block_bytes;
   while (block < end) {
-    if (present[static_cast<std::size_t>(block)]) {
+    if (known[static_cast<std::size_t>(block)]) {
       ++block;
       continue;
     }
     auto stop = block;
-    while (stop < end && !present[static_cast<std::size_t>(stop)])
-      present.set(static_cast<std::size_t>(stop++));
-    // A page that cannot be had shows when bytes are copied.
-    make_present(window.address + block * block_bytes, (stop - block) * block_bytes, true);
+    while (stop < end && !known[static_cast<std::size_t>(stop)])
+      known.set(static_cast<std::size_t>(stop++));
+    visit(window.address + block * block_bytes, (stop - block) * block_bytes);
     block = stop;
   }
+}
+
+void FileMapping::populate(const View& view, Extent part) {
+  // A page that cannot be had shows when bytes are copied.
+  take_new_blocks(view, part,
+                  [](char* begin, std::int64_t bytes) { make_present(begin, bytes, true); });
+}
+
+std::int64_t FileMapping::leave_to_faults(const View& view, Extent part) {
+  std::int64_t taken = 0;
+  take_new_blocks(view, part, [&](char*, std::int64_t bytes) { taken += bytes; });
+  return taken;
+}
+
+void FileMapping::note_faults(std::int64_t bytes, std::int64_t faults) {
+  constexpr std::int64_t page = 4096, pages_of_a_block = 4;
+  faults_bring_blocks_ = faults * pages_of_a_block <= bytes / page;
 }
 
 }  // namespace choir

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <bitset>
+#include <optional>
 #include <vector>
 
 #include "access/extent_set.hpp"
@@ -44,6 +45,15 @@ class FileMapping {
   /// Makes the pages of `part` of a view writable in one go, where they have not been before. For
   /// loads there is nothing to be gained: there each page fault brings a block of pages.
   void populate(const View& view, Extent part);
+  /// The same by the page faults of the stores that follow. Bytes that have not been writable
+  /// before.
+  std::int64_t leave_to_faults(const View& view, Extent part);
+  /// Whether a fault of a store brings a block of pages, too, as it does where the kernel keeps a
+  /// file in large pieces: then they are faster than populate(). Nothing: nobody has looked yet.
+  std::optional<bool> faults_bring_blocks() const { return faults_bring_blocks_; }
+  /// Stores to so many bytes that were in memory, but not writable in the mapping, met so many
+  /// faults.
+  void note_faults(std::int64_t bytes, std::int64_t faults);
 
  private:
   using Blocks = std::bitset<window_bytes / block_bytes>;
@@ -52,10 +62,13 @@ class FileMapping {
     std::int64_t number = 0;  ///< of window_bytes from the file's start
     char* address = nullptr;
     std::uint64_t used = 0;
-    Blocks writable;  ///< blocks populated so far
+    Blocks writable;  ///< blocks made so, or left to the faults of stores, so far
   };
 
   Window* find(std::int64_t number);
+  /// Whole blocks of `part` that nobody has made writable yet, in stretches; from now on they are.
+  template <class Visit>
+  void take_new_blocks(const View& view, Extent part, Visit&& visit);
   int add(int fd, std::int64_t number);
   void drop_oldest();
 
@@ -63,6 +76,7 @@ class FileMapping {
   std::uint64_t uses_ = 0;
   std::vector<Window> windows_;
   ExtentSet reserved_;
+  std::optional<bool> faults_bring_blocks_;
 };
 
 }  // namespace choir

@@ -53,6 +53,36 @@ bool adjacent_blocks(std::span<const RankSummary> ranks) {
   return before != nullptr;
 }
 
+bool fill_their_span(std::span<const RankSummary> ranks) {
+  std::int64_t origin = std::numeric_limits<std::int64_t>::max(), end = 0, bytes = 0;
+  for (const auto& rank : ranks) {
+    if (rank.empty()) continue;
+    origin = std::min(origin, rank.low);
+    end = std::max(end, rank.high);
+    bytes += rank.bytes;
+  }
+  if (bytes == 0 || bytes != end - origin) return false;
+  // Parts that are as long as the span together, and do not overlap, leave nothing out.
+  std::vector<Extent> parts;  // of the span, or of a period of it
+  std::int64_t period = -1;
+  for (const auto& rank : ranks) {
+    if (rank.empty()) continue;
+    const bool periodic = rank.shape.kind == Shape::Kind::periodic;
+    if (rank.shape.kind == Shape::Kind::cells || (periodic && rank.shape.skipped() != 0))
+      return false;
+    const auto own_period = periodic ? rank.shape.stride() : end - origin;
+    if (period != -1 && own_period != period) return false;
+    period = own_period;
+    const auto begin = (rank.low - origin) % period;
+    parts.push_back({begin, begin + (periodic ? rank.shape.length() : rank.high - rank.low)});
+  }
+  std::sort(parts.begin(), parts.end(),
+            [](const Extent& a, const Extent& b) { return a.begin < b.begin; });
+  for (std::size_t i = 1; i < parts.size(); ++i)
+    if (parts[i].begin < parts[i - 1].end) return false;
+  return parts.back().end <= period;
+}
+
 Extent span_of(std::span<const RankSummary> ranks, std::span<const int> members) {
   Extent span{std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
   for (const int rank : members) {

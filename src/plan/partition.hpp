@@ -11,6 +11,10 @@ inline constexpr std::int64_t least_bytes_per_aggregator = 64 * 1024;
 /// Whether ranks ask for one block each, one after the other in the file and in their order.
 bool adjacent_blocks(std::span<const RankSummary> ranks);
 
+/// Whether the ranks' bytes certainly leave none of their common span out: blocks in any order, or
+/// blocks that interleave regularly.
+bool fill_their_span(std::span<const RankSummary> ranks);
+
 /// The bytes from the first asked to the last, over the given ranks.
 Extent span_of(std::span<const RankSummary> ranks, std::span<const int> members);
 std::int64_t bytes_of(std::span<const RankSummary> ranks, std::span<const int> members);

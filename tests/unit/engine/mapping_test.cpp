@@ -152,5 +152,27 @@ TEST(FileMapping, ADescriptorThatCannotBeMappedIsAnError) {
   EXPECT_EQ(view.error, EBADF);
 }
 
+TEST(FileMapping, BlocksAreNewOnce) {
+  const Scratch file;
+  FileMapping mapping(window);
+  constexpr auto block = FileMapping::block_bytes;
+  ASSERT_EQ(mapping.reserve(file.fd(), {0, 8 * block}), 0);
+  const auto view = mapping.view(file.fd(), 0);
+  ASSERT_NE(view.base, nullptr);
+  mapping.populate(view, {0, 2 * block});
+  EXPECT_EQ(mapping.leave_to_faults(view, {block, 4 * block}), 2 * block);
+  EXPECT_EQ(mapping.leave_to_faults(view, {0, 4 * block}), 0);
+  EXPECT_EQ(mapping.leave_to_faults(view, {4 * block + 1, 6 * block}), block);  // whole blocks only
+}
+
+TEST(FileMapping, TellsWhetherFaultsBringBlocks) {
+  FileMapping mapping(window);
+  EXPECT_FALSE(mapping.faults_bring_blocks().has_value());
+  mapping.note_faults(64 << 10, 1);
+  EXPECT_EQ(mapping.faults_bring_blocks(), true);
+  mapping.note_faults(64 << 10, 16);  // one page each
+  EXPECT_EQ(mapping.faults_bring_blocks(), false);
+}
+
 }  // namespace
 }  // namespace choir
