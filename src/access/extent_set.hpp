@@ -38,6 +38,11 @@ class ExtentSet {
   }
 
   bool empty() const { return extents_.empty(); }
+  std::int64_t bytes() const {
+    std::int64_t sum = 0;
+    for (const auto& extent : extents_) sum += extent.size();
+    return sum;
+  }
   void clear() { extents_.clear(); }
 
  private:

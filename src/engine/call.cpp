@@ -174,6 +174,7 @@ void Call::learn_pattern(const Opened& opened) {
   }
   pattern_->name = name_of(pattern_->key, pattern_->span);
   pattern_->adjacent = adjacent_blocks(pattern_->ranks);
+  pattern_->dense = fill_their_span(pattern_->ranks);
   pattern_->signature = select::combined_signature(sum, static_cast<int>(ballots.size()));
   if (file_.settings().plan_cache_bytes > 0) cache.insert(pattern_);
 }
@@ -232,7 +233,7 @@ void Call::finish_ahead(const Outcome& verdict) {
   } else if (!file_.fixed_row(request_.operation)) {
     file_.note_signature(signature_);
     auto& selector = file_.selector();
-    timed_ = !offered_.empty() || selector.wants_time(signature_);
+    timed_ = !offered_.empty() || selector.wants_time(signature_, ground_.warm());
     take_choice(offered_.empty() ? selector.serve(signature_)
                                  : selector.next(signature_, offered_));
   }

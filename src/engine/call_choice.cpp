@@ -42,7 +42,8 @@ Situation Call::situation_of(const PlanEntry& pattern) const {
           file_.facts().local_file_system && file_.settings().fault.empty(),
           (file_.facts().mode & MPI_MODE_WRONLY) == 0,
           ground_.is_new,
-          ground_.prepared};
+          ground_.prepared,
+          file_.written_bytes()};
 }
 
 /// The strategy of this call if everyone asks as before; nothing while it is still being chosen.

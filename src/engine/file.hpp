@@ -62,6 +62,7 @@ class File final : public FileAccess {
   /// Where auto's calls have been; what lasts there makes later calls cheaper.
   Ground ground(Operation operation, Extent span) const;
   void note_ground(Operation operation, Extent span, int row);
+  std::int64_t written_bytes() const { return written_.bytes(); }
   /// A call of this pattern has been carried out.
   void note_filled(Operation operation, const PlanEntry& pattern, std::int64_t shift);
 

@@ -248,8 +248,14 @@ std::optional<Finished> File::repeat(CallRequest& request, std::shared_ptr<Call>
     auto& track = track_of(request.operation);
     const auto span = request.access.span();
     if (!may_repeat(request, track, span)) return std::nullopt;
-    const bool timed = track.candidate >= 0 && selector().wants_time(track.signature);
-    const auto vote = run_ahead(request, track, span.begin - track.entry->low, timed);
+    const auto wants_time = [&](Ground there) {
+      return track.candidate >= 0 && selector().wants_time(track.signature, there.warm());
+    };
+    // Where a rank without bytes goes is known when it has met the others.
+    const auto shift_here = span.begin - track.entry->low;
+    const bool clocked = request.access.bytes() == 0 ||
+                         wants_time(ground(request.operation, track.entry->span_at(shift_here)));
+    const auto vote = run_ahead(request, track, shift_here, clocked);
     auto mine = track.ballot;
     place(mine, span, request.access.grain(span));
     const auto number = room_->calls;
@@ -258,7 +264,7 @@ std::optional<Finished> File::repeat(CallRequest& request, std::shared_ptr<Call>
       const auto verdict = verdict_of(track, opening);
       const auto shift = opening.shift();
       const auto found = ground(request.operation, track.entry->span_at(shift));
-      book_repeated(request.operation, track, verdict, shift, timed);
+      book_repeated(request.operation, track, verdict, shift, wants_time(found));
       if (verdict.error != 0) return Finished{verdict.error, 0};
       grant_lease(request.operation, track, found);
       return Finished{0, bytes_moved(request, verdict)};
@@ -305,7 +311,10 @@ Repeated File::repeat_block(Operation operation, const Transfer& one) {
   }
   --track.lease.calls;
   ++track.lease.unbooked;
-  if (track.lease.ground.is_new) note_ground(operation, track.entry->span_at(shift), track.row);
+  if (track.lease.ground.is_new) {
+    note_ground(operation, track.entry->span_at(shift), track.row);
+    note_filled(operation, *track.entry, shift);
+  }
   return {finished, {0, bytes_before_end(verdict.end_of_file - one.offset, one.length)}};
 }
 

@@ -25,13 +25,20 @@ constexpr double per_piece = 10e-9;
 constexpr double per_byte_memory = 0.15e-9;
 constexpr double per_byte_storage = 0.2e-9;
 constexpr double per_byte_read_local = 0.15e-9;
-constexpr double per_byte_write_local = 0.3e-9;  ///< to pages that are there
+constexpr double per_byte_write_local = 0.3e-9;  ///< to pages that are there ...
+constexpr double per_byte_cached = 0.075e-9;     ///< ... and in the caches, also by a mapping
+constexpr double cached_bytes_per_core = 2 << 20;
 // A local file system lets one write of a file pass at a time where it has to find blocks: these
 // are for all ranks together.
 constexpr double per_byte_new_ground = 0.24e-9;
 constexpr double per_write_new_ground = 2.8e-6;
 constexpr double per_byte_network = 1e-9;
-constexpr double per_byte_page = 0.1e-9;        ///< making pages present in a mapping, for stores
+constexpr double per_byte_page = 0.1e-9;  ///< making pages present in a mapping, for stores ...
+constexpr double per_byte_page_again = 0.05e-9;  ///< ... where they are in memory, ...
+constexpr double per_fault = 1.5e-6;  ///< ... and what the first of a block costs besides
+constexpr double bytes_per_fault = 64 << 10;
+/// Calls that share that: a program that writes again what it wrote before will do so once more.
+constexpr double visits = 3;
 constexpr double per_byte_page_read = 0.04e-9;  ///< the same for loads, many at a time
 constexpr double per_first_mapping = 1.2e-6;    ///< the mapping itself, shared by dozens of calls
 constexpr double per_byte_reserve = 0.6e-9;  ///< asking the file system for blocks ahead of stores
@@ -59,9 +66,16 @@ double per_request(const Situation& s) {
   return s.writing ? per_request_local : per_read_local;
 }
 
-double per_byte_stored(const Situation& s) {
+/// Whether a program that writes again what it wrote before finds it in the caches.
+bool is_cached(const PlanInput& in, const Situation& s) {
+  const auto bytes = static_cast<double>(s.written_bytes);
+  return s.writing && !s.new_ground && bytes > 0 && bytes <= cached_bytes_per_core * workers(in);
+}
+
+double per_byte_stored(const PlanInput& in, const Situation& s) {
   if (!s.local_file_system) return per_byte_storage;
-  return s.writing ? per_byte_write_local : per_byte_read_local;
+  if (!s.writing) return per_byte_read_local;
+  return is_cached(in, s) ? per_byte_cached : per_byte_write_local;
 }
 
 /// Ranks whose requests storage serves at the same time.
@@ -96,7 +110,7 @@ bool finds_blocks(const PlanInput& in, const Situation& s) {
 double estimate_own(const PlanInput& in, const Situation& s, double ranks) {
   const double bytes = total_bytes(in), pieces = static_cast<double>(s.pieces);
   if (finds_blocks(in, s)) return bytes * per_byte_new_ground + pieces * per_write_new_ground;
-  return (bytes * per_byte_stored(s) + pieces * per_request(s)) / ranks;
+  return (bytes * per_byte_stored(in, s) + pieces * per_request(s)) / ranks;
 }
 
 /// Whether a write leaves holes that a device should have no blocks for.
@@ -109,14 +123,26 @@ bool is_sparse(const PlanInput& in) {
   return extent > 4 * total_bytes(in) + few_bytes;
 }
 
+/// What a mapping costs where no call has been before.
+double estimate_mapping(const PlanInput& in, const Situation& s, double bytes, double pieces) {
+  const bool again = s.writing && !s.new_ground;
+  const double per_byte = !s.writing ? per_byte_page_read
+                          : again    ? per_byte_page_again
+                                     : per_byte_page;
+  const double faults = again ? std::min(pieces, bytes / bytes_per_fault + in.topology.ranks()) : 0;
+  const double whole = per_first_mapping + (bytes * per_byte + faults * per_fault) / workers(in);
+  return again ? whole / visits : whole;
+}
+
 double estimate_mapped(const PlanInput& in, const Situation& s) {
   if (!s.local_file_system || in.topology.nodes() != 1 || !s.readable) return not_applicable;
   if (s.writing && is_sparse(in)) return not_applicable;
-  const double page = s.writing ? per_byte_page : per_byte_page_read;
-  const double per_byte = per_byte_memory + (s.prepared ? 0 : page) +
-                          (s.new_ground && s.writing ? per_byte_reserve : 0);
-  return (total_bytes(in) * per_byte + static_cast<double>(s.pieces) * per_piece) / workers(in) +
-         (s.prepared ? 0 : per_first_mapping) + (s.new_ground && s.writing ? per_reservation : 0);
+  const double bytes = total_bytes(in), pieces = static_cast<double>(s.pieces);
+  const double reserving =
+      s.new_ground && s.writing ? bytes * per_byte_reserve / workers(in) + per_reservation : 0;
+  const double per_byte = is_cached(in, s) ? per_byte_cached : per_byte_memory;
+  return (bytes * per_byte + pieces * per_piece) / workers(in) + reserving +
+         (s.prepared ? 0 : estimate_mapping(in, s, bytes, pieces));
 }
 
 /// Whether each rank's bytes end before the next rank's begin.
@@ -136,7 +162,7 @@ double estimate_host(const PlanInput& in, const Situation& s) {
   const double bytes = total_bytes(in);
   const double pieces = static_cast<double>(s.pieces);
   const double exchanged =
-      2 * (bytes * (2 * per_byte_memory + per_byte_stored(s) + leaving(in) * per_byte_network) +
+      2 * (bytes * (2 * per_byte_memory + per_byte_stored(in, s) + leaving(in) * per_byte_network) +
            pieces * 4 * per_piece);
   // Across nodes: extents, counts, lists of offsets, data, and the end.
   const double meetings = in.topology.nodes() > 1 ? 5 : 2;
@@ -188,8 +214,8 @@ double estimate_recipe(const Recipe& recipe, const PlanInput& in, const Situatio
   }
   if (recipe.partition != Partition::stripes && recipe.cycles == Cycles::by_offset &&
       gathers(in, s))
-    return per_gathering + per_request(s) + bytes * (per_byte_stored(s) + per_byte_left);
-  const double moved = bytes * (per_byte_memory + per_byte_stored(s)) + pieces * per_piece;
+    return per_gathering + per_request(s) + bytes * (per_byte_stored(in, s) + per_byte_left);
+  const double moved = bytes * (per_byte_memory + per_byte_stored(in, s)) + pieces * per_piece;
   const bool stays = recipe.partition == Partition::node;
   const double network =
       stays ? 0 : bytes * leaving(in) * per_byte_network * (recipe.node_first ? 0.8 : 1.0);

@@ -45,6 +45,9 @@ struct Situation {
   bool readable = true;
   bool new_ground = false;  ///< the file may have no blocks yet where the call writes
   bool prepared = false;    ///< a call by mapping has been there before
+  /// Bytes of the file that were written before: writing them again, a program may find them in the
+  /// caches. 0: unknown, or too many to be there.
+  std::int64_t written_bytes = 0;
 };
 
 struct Strategy {

@@ -36,6 +36,7 @@ double committed(const State& s, double scale, double best) {
 /// Calls of the best that looks may cost while the run, or the machine as it is now, is new.
 double early_budget(const Policy& p, const State& s) {
   const auto since = static_cast<double>(s.calls - s.changed_at);
+  if (s.began_briefly && s.changed_at == 0) return 0;  // short calls: looks have to be earned
   if (s.changed_at > 0) return std::min(p.changed_share * since, p.changed_calls);
   return std::min(p.early_share * since, p.early_calls);
 }

@@ -115,18 +115,67 @@ int choose(const Policy& p, State& s) {
 }
 
 /// Whether nobody needs to think about the next call.
-bool is_brief(const Policy& p, const State& s) {
-  return s.phase == Phase::brief && s.calls < p.brief_calls;
+bool is_brief(const State& s) { return s.phase == Phase::brief && s.calls < s.brief_until; }
+
+void start_brief(State& s, int winner, int calls) {
+  s.phase = Phase::brief;
+  s.winner = winner;
+  s.brief_until = calls;
 }
 
 /// A pattern of which nothing is known, and whose calls are expected to be short.
 void begin_brief(const Policy& p, State& s, std::span<const Candidate> candidates) {
   const int likely = least_estimated(candidates);
-  if (s.calls > 0 || !s.remembered.name.empty() || likely == nobody ||
-      candidates[static_cast<std::size_t>(likely)].estimate_s >= p.tiny_call_s)
+  if (s.calls > 0 || !s.remembered.name.empty() || likely == nobody) return;
+  const double expected = candidates[static_cast<std::size_t>(likely)].estimate_s;
+  const int calls =
+      expected < p.tiny_call_s
+          ? p.brief_calls
+          : static_cast<int>(std::min(double(p.short_brief_calls), p.brief_s / expected));
+  if (calls >= p.least_brief_calls) start_brief(s, likely, calls);
+}
+
+/// The first calls of a pattern take longer than the later ones: what they took is no measure of
+/// what looks may cost. So the likely best serves some, and the last of them is the measure.
+void note_brief(const Policy& p, State& s, double seconds, double cost, bool cold) {
+  if (s.calls < s.brief_until) {
+    // Only a first call is timed before the last; and it was estimated badly.
+    if (seconds >= (s.brief_until == p.brief_calls ? p.light_look_s : p.first_look_s))
+      s.brief_until = s.calls;
     return;
-  s.phase = Phase::brief;
-  s.winner = likely;
+  }
+  s.call_s = seconds;
+  s.brief_cost = cost;
+  s.brief_was_cold = cold;
+  if (seconds >= p.tiny_call_s) return;
+  // Tiny ones go on until they are worth a thought.
+  const double worth = p.thought_s / (p.thought_share * seconds);
+  s.brief_until =
+      std::max<std::int64_t>(s.calls, std::lround(std::min<double>(p.most_brief_calls, worth)));
+}
+
+/// Examination begins, with what is known of who served so far.
+void end_brief(const Policy& p, State& s, std::span<const Candidate> candidates) {
+  const int server = s.winner;
+  const auto calls = s.calls;
+  const double seconds = s.call_s, cost = s.brief_cost;
+  const bool cold = s.brief_was_cold;
+  start_state(p, s, candidates);
+  auto& c = s.candidates[static_cast<std::size_t>(server)];
+  if (cost <= 0 || !c.applicable()) return;
+  s.began_briefly = true;
+  s.calls = s.not_native = calls;
+  s.not_native_cost = cost * static_cast<double>(calls);
+  s.recorded = 2;  // enough for calls to be sampled
+  s.call_s = seconds;
+  s.second = cost / seconds;
+  s.first_look = p.first_look_s * s.second;
+  c.calls = calls;
+  c.costs.keep_only(cost);
+  if (cold)
+    note_cold(c, cost);
+  else
+    c.warm = true;
 }
 
 Choice serve_brief(State& s) {
@@ -197,7 +246,7 @@ State& Selector::touch(std::uint64_t signature) {
 int Selector::settled(std::uint64_t signature, bool prepared) const {
   const State* const s = state(signature);
   if (s == nullptr || s->winner == nobody) return nobody;
-  if (s->phase == Phase::brief) return is_brief(policy_, *s) ? s->winner : nobody;
+  if (s->phase == Phase::brief) return is_brief(*s) ? s->winner : nobody;
   if (!prepared && serves_cold(*s)) return nobody;
   if (prepared && s->phase == Phase::serving && !s->from_memory)
     for (int i = 0; i < static_cast<int>(s->candidates.size()); ++i)
@@ -219,15 +268,14 @@ Choice Selector::serve(std::uint64_t signature) {
 Choice Selector::serve_briefly(std::uint64_t signature, int candidate) {
   if (state(signature) != nullptr) return {};
   State& s = touch(signature);
-  s.phase = Phase::brief;
-  s.winner = candidate;
+  start_brief(s, candidate, policy_.brief_calls);
   return serve_brief(s);
 }
 
 int Selector::peek(std::uint64_t signature, std::span<const Candidate> candidates) {
   State* const s = find(signature);
   if (s == nullptr) return least_estimated(candidates);  // as next() would begin
-  if (is_brief(policy_, *s)) return s->winner;
+  if (is_brief(*s)) return s->winner;
   if (!same_candidates(*s, candidates)) return nobody;
   note_cold_ones(*s, candidates);
   return decide(policy_, *s).candidate;
@@ -237,8 +285,11 @@ Choice Selector::next(std::uint64_t signature, std::span<const Candidate> candid
   if (candidates.empty()) return {};
   State& s = touch(signature);
   begin_brief(policy_, s, candidates);
-  if (is_brief(policy_, s)) return serve_brief(s);
-  if (!same_candidates(s, candidates)) start_state(policy_, s, candidates);
+  if (is_brief(s)) return serve_brief(s);
+  if (s.phase == Phase::brief)
+    end_brief(policy_, s, candidates);
+  else if (!same_candidates(s, candidates))
+    start_state(policy_, s, candidates);
   note_cold_ones(s, candidates);
   const int chosen = choose(policy_, s);
   ++s.calls;
@@ -254,24 +305,36 @@ namespace {
 
 /// Of so many calls one is timed.
 int calls_per_sample(const Policy& p, const State& s) {
-  if (s.phase == Phase::brief) return std::max(1, p.brief_calls);
   if (s.phase != Phase::serving) return 1;
   if (s.recorded < 2 || s.call_s >= p.short_call_s) return 1;
   return std::max(1, s.call_s < p.tiny_call_s ? p.tiny_sample_every : p.sample_every);
 }
 
+/// Whether the winner is known by cold calls only, and the next one is not.
+bool warms_up_now(const State& s, bool prepared) {
+  return prepared && s.phase == Phase::serving && !s.candidates[s.winner].warm &&
+         s.candidates[s.winner].cold_calls > 0;
+}
+
+/// Calls until the next one that is timed; 0: that is the next one.
+std::int64_t calls_until_sample(const Policy& p, const State& s, bool prepared) {
+  if (is_brief(s)) return s.calls == 0 ? 0 : s.brief_until - 1 - s.calls;
+  if (warms_up_now(s, prepared)) return 0;
+  const int every = calls_per_sample(p, s);
+  return (every - s.calls % every) % every;
+}
+
 }  // namespace
 
-bool Selector::wants_time(std::uint64_t signature) const {
+bool Selector::wants_time(std::uint64_t signature, bool prepared) const {
   const State* const s = state(signature);
-  return s == nullptr || s->calls % calls_per_sample(policy_, *s) == 0;
+  return s == nullptr || calls_until_sample(policy_, *s, prepared) == 0;
 }
 
 std::int64_t Selector::unattended(std::uint64_t signature, bool prepared) const {
   if (settled(signature, prepared) == nobody) return 0;
   const State& s = *state(signature);
-  const int every = calls_per_sample(policy_, s);
-  const auto until_sample = (every - s.calls % every) % every;
+  const auto until_sample = calls_until_sample(policy_, s, prepared);
   const bool bound = s.phase == Phase::only || s.phase == Phase::brief || s.from_memory;
   return bound ? until_sample : std::min(until_sample, s.quiet_until - s.calls);
 }
@@ -298,14 +361,12 @@ void Selector::record(std::uint64_t signature, int candidate, double slowest_sec
     abandon(signature, candidate);
     return;
   }
-  if (State* const s = find(signature); s != nullptr && s->phase == Phase::brief) {
-    if (slowest_seconds >= policy_.light_look_s) s->calls = policy_.brief_calls;  // no longer
-    return;
-  }
+  const double cost = slowest_seconds / static_cast<double>(std::max<std::int64_t>(1, bytes));
+  if (State* const s = find(signature); s != nullptr && s->phase == Phase::brief)
+    return note_brief(policy_, *s, slowest_seconds, cost, cold);
   State* const s = ended(signature, candidate);
   if (s == nullptr) return;
   auto& c = s->candidates[candidate];
-  const double cost = slowest_seconds / static_cast<double>(std::max<std::int64_t>(1, bytes));
   const bool serving = s->phase == Phase::serving && candidate == s->winner;
   if (!serving && s->phase != Phase::confirming && candidate != s->stand_in) {
     const int best_before = best_measured(*s);

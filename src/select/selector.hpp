@@ -95,7 +95,11 @@ struct Policy {
   int sample_every = 32;         ///< ... so many-th is timed, from the third on, ...
   double tiny_call_s = 1e-5;     ///< ... and of those shorter than this ...
   int tiny_sample_every = 64;    ///< ... every so many-th
-  int brief_calls = 64;          ///< of those estimated to be so short are not examined
+  int brief_calls = 64;          ///< of those estimated to be so short are not examined ...
+  int most_brief_calls = 4096;   ///< ... or more, until they are worth a thought; and ...
+  int short_brief_calls = 8;     ///< ... of longer ones so many, ...
+  double brief_s = 0.8e-3;       ///< ... in this time, ...
+  int least_brief_calls = 3;     ///< ... if there are so many in it
   std::size_t max_states = 256;  ///< signatures remembered; the least recently used goes first
 };
 
@@ -154,8 +158,12 @@ struct State {
   Phase phase = Phase::examining;
   std::string reason;
   Remembered remembered;
-  std::int64_t calls = 0;       ///< started
-  std::int64_t recorded = 0;    ///< finished
+  std::int64_t calls = 0;        ///< started
+  std::int64_t recorded = 0;     ///< finished
+  std::int64_t brief_until = 0;  ///< calls that are not examined ...
+  double brief_cost = 0;         ///< ... what the last of them took; 0: not known ...
+  bool brief_was_cold = false;   ///< ... and whether it was cold
+  bool began_briefly = false;
   std::int64_t not_native = 0;  ///< of them served by others than native ...
   double not_native_cost = 0;   ///< ... and their total, hiccups cut
   double first_look = 0;        ///< what a costly candidate's first call may cost beyond its usual
@@ -211,8 +219,9 @@ class Selector {
   /// So many of them have been served.
   void serve_unattended(std::uint64_t signature, std::int64_t calls);
 
-  /// Whether the time of a call that is settled is of any use: very short ones are sampled.
-  bool wants_time(std::uint64_t signature) const;
+  /// Whether the time of a call that is settled is of any use: very short ones are sampled, but the
+  /// first that is not cold tells what a candidate that was costs from now on.
+  bool wants_time(std::uint64_t signature, bool prepared = true) const;
   /// A call has finished whose time was not wanted.
   void forgo_time(std::uint64_t signature, int candidate);
 

@@ -65,6 +65,33 @@ TEST(Partition, BlocksSideBySideAreKnown) {
   EXPECT_FALSE(adjacent_blocks(std::vector<RankSummary>{{0, 8, 8}, {16, 24, 8}, {8, 16, 8}}));
 }
 
+RankSummary periodic(std::int64_t low, std::int64_t count, std::int64_t length,
+                     std::int64_t stride) {
+  return {low, low + (count - 1) * stride + length, count * length,
+          Shape::periodic(stride, length, 0)};
+}
+
+TEST(Partition, RanksThatLeaveNoByteOutAreKnown) {
+  EXPECT_TRUE(fill_their_span(blocks_of({100, 4096, 7})));
+  EXPECT_TRUE(fill_their_span(std::vector<RankSummary>{{8, 16, 8}, {}, {16, 24, 8}, {0, 8, 8}}));
+  EXPECT_TRUE(fill_their_span(std::vector<RankSummary>{
+      periodic(20, 5, 10, 30), periodic(30, 5, 10, 30), periodic(40, 5, 10, 30)}));
+  EXPECT_FALSE(fill_their_span({}));
+  EXPECT_FALSE(fill_their_span(std::vector<RankSummary>(2)));
+}
+
+TEST(Partition, RanksThatMayLeaveBytesOutAreNot) {
+  EXPECT_FALSE(fill_their_span(std::vector<RankSummary>{{0, 8, 8}, {9, 16, 7}}));
+  EXPECT_FALSE(fill_their_span(std::vector<RankSummary>{periodic(0, 5, 10, 30)}));
+  // As many bytes as the span has, but twice the same ones.
+  EXPECT_FALSE(fill_their_span(std::vector<RankSummary>{{0, 8, 8}, {4, 8, 4}, {12, 16, 4}}));
+  EXPECT_FALSE(fill_their_span(
+      std::vector<RankSummary>{periodic(0, 5, 10, 20), periodic(0, 5, 9, 20), {98, 99, 1}}));
+  // Two strides.
+  EXPECT_FALSE(
+      fill_their_span(std::vector<RankSummary>{periodic(0, 4, 8, 16), periodic(8, 2, 16, 40)}));
+}
+
 /// The strategy that `auto` would begin with.
 std::string likely_best(const std::vector<RankSummary>& ranks, int cores, const Situation& s) {
   const StrategyTable table;
@@ -107,6 +134,17 @@ TEST(Estimate, LargeBlocksAreStoredIntoTheMappingWhereTheFileWasWrittenBefore) {
   EXPECT_EQ(likely_best(blocks_of({348160, 348160}), 2, again), "mapped");
   const Situation first_time{2, true, true, true, true, false};
   EXPECT_EQ(likely_best(blocks_of({348160, 348160}), 2, first_time), "individual");
+}
+
+/// In the caches a write of one large block is as fast as stores, and needs no pages made writable.
+TEST(Estimate, WhatIsInTheCachesIsStoredIntoTheMappingIfItIsManyPieces) {
+  const auto blocks = blocks_of({512 << 10, 512 << 10});
+  const Situation large{2, true, true, true, false, false, 1 << 20};
+  EXPECT_EQ(likely_best(blocks, 2, large), "individual");
+  const Situation many{64, true, true, true, false, false, 1 << 20};
+  EXPECT_EQ(likely_best(blocks, 2, many), "mapped");
+  const Situation in_a_large_file{2, true, true, true, false, false, 16 << 20};
+  EXPECT_EQ(likely_best(blocks, 2, in_a_large_file), "mapped");
 }
 
 }  // namespace

@@ -28,12 +28,17 @@ std::vector<Candidate> offered(const Times& times, bool cold = false) {
           {"mapped", times.estimate_s[mapped], cold, Debut::light, times.estimate_s[mapped] / 2}};
 }
 
+/// As the engine does: whoever is not settled yet is timed.
+bool times_next(const Selector& selector, bool prepared = true) {
+  return selector.settled(signature, prepared) < 0 || selector.wants_time(signature, prepared);
+}
+
 /// Who served the calls.
 std::vector<int> run(Selector& selector, const Times& times, int calls, bool cold = false) {
   std::vector<int> chosen;
   const auto candidates = offered(times, cold);
   for (int call = 0; call < calls; ++call) {
-    const bool timed = selector.wants_time(signature);
+    const bool timed = times_next(selector, !cold);
     const bool first = selector.state(signature) == nullptr;
     const int candidate = selector.next(signature, candidates).candidate;
     if (timed)
@@ -109,7 +114,7 @@ TEST(ShortCalls, CallsThatWereOnlyEstimatedShortAreExamined) {
 TEST(ShortCalls, WhatPromisesGainIsLookedAtBesideNative) {
   Selector selector;
   Times times{{110e-6, 100e-6, 130e-6}, {80e-6, 72e-6, 88e-6}, 120e-6};
-  const auto chosen = run(selector, times, 12, true);
+  const auto chosen = run(selector, times, 40, true);
   EXPECT_GE(count(chosen, native), 1);
   EXPECT_GE(count(chosen, mapped), 1);
   // The same, but with nothing to be gained by it.
@@ -131,19 +136,77 @@ TEST(ShortCalls, ServingCallsAreSampled) {
   EXPECT_NEAR(timed_of(selector, times, 640), 20, 2);  // a look now and then is timed too
 }
 
-TEST(ShortCalls, AreSampledFromTheThirdOn) {
+TEST(ShortCalls, OfTheFirstEightTheFirstAndTheLastAreTimed) {
   Selector selector;
   const Times times{{45e-6, 30e-6, 200e-6}, {45e-6, 30e-6, 90e-6}};
-  run(selector, times, 2);
-  EXPECT_EQ(timed_of(selector, times, 29), 0);
+  EXPECT_EQ(timed_of(selector, times, 1), 1);
+  EXPECT_EQ(selector.unattended(signature), 6);
+  EXPECT_EQ(timed_of(selector, times, 6), 0);
+  EXPECT_EQ(timed_of(selector, times, 1), 1);
+  run(selector, times, 1);  // a thought
+  EXPECT_EQ(timed_of(selector, times, 22), 0);
 }
 
-TEST(ShortCalls, TheSecondIsSettledIfNobodyElseIsWorthALook) {
+TEST(ShortCalls, TheNextOnesAreSettledAfterTheFirst) {
   Selector selector;
   const Times times{{45e-6, 40e-6, 400e-6}, {45e-6, 40e-6, 400e-6}, 60e-6};
   run(selector, times, 1);
   EXPECT_EQ(selector.settled(signature), individual);
+  run(selector, times, 8);
+  EXPECT_EQ(selector.settled(signature), individual);
   EXPECT_EQ(selector.state(signature)->phase, Phase::serving);
+}
+
+/// First calls are slow whoever serves them. Who is compared with them only would win.
+TEST(ShortCalls, ExaminationBeginsWithWhatTheLatestCallTook) {
+  Selector selector;
+  Times times{{45e-6, 40e-6, 400e-6}, {45e-6, 40e-6, 400e-6}, 300e-6};
+  run(selector, times, 9);
+  const auto& state = *selector.state(signature);
+  EXPECT_NE(state.phase, Phase::brief);
+  EXPECT_EQ(state.calls, 9);
+  EXPECT_DOUBLE_EQ(state.candidates[individual].cost(), 40e-6 / call_bytes);
+}
+
+TEST(ShortCalls, ARunOfFiftyDoesNotPayForLooks) {
+  for (const double scale : {12e-6, 25e-6, 50e-6, 90e-6}) {
+    Selector selector;
+    const Times times{{1.1 * scale, scale, 1.2 * scale}, {scale, 0.9 * scale, scale}, 5 * scale};
+    double spent_s = 0;
+    for (const int one : run(selector, times, 50))
+      spent_s += times.truth_s[static_cast<std::size_t>(one)];
+    EXPECT_LE(spent_s, 50 * scale * 1.02);
+  }
+}
+
+TEST(ShortCalls, CallsOfMillisecondsAreExaminedAtOnce) {
+  Selector selector;
+  run(selector, {{3e-3, 1e-3, 4e-3}, {2e-3, 1.5e-3, 4e-3}}, 1);
+  EXPECT_NE(selector.state(signature)->phase, Phase::brief);
+}
+
+/// A loop over many places: the first pass by mapping is cold, and none of the later calls would be
+/// timed before the next thought.
+TEST(ShortCalls, WhoWasColdSoFarIsTimedWhenWarm) {
+  Selector selector;
+  const auto serve = [&](bool cold, double seconds) {
+    const std::vector<Candidate> candidates{{"individual", 30e-6, false, Debut::free},
+                                            {"mapped", 20e-6, cold, Debut::light, 6e-6}};
+    const bool timed = times_next(selector, !cold);
+    const int candidate = selector.next(signature, candidates).candidate;
+    const double took = candidate == 0 ? 30e-6 : seconds;
+    if (timed)
+      selector.record(signature, candidate, took, call_bytes, cold && candidate == 1);
+    else
+      selector.forgo_time(signature, candidate);
+    return candidate;
+  };
+  for (int call = 0; call < 20; ++call) serve(true, 28e-6);
+  EXPECT_TRUE(selector.wants_time(signature));
+  EXPECT_EQ(selector.unattended(signature), 0);
+  int by_mapping = 0;
+  for (int call = 0; call < 200; ++call) by_mapping += serve(false, 7e-6);
+  EXPECT_GE(by_mapping, 195);
 }
 
 TEST(ShortCalls, TinyOnesAreSampledRarely) {
@@ -153,11 +216,12 @@ TEST(ShortCalls, TinyOnesAreSampledRarely) {
   EXPECT_EQ(timed_of(selector, times, 640), 10);
 }
 
-TEST(ShortCalls, ThoseEstimatedToBeTinyAreNotExaminedBeforeThereAreMany) {
+TEST(ShortCalls, ThoseEstimatedToBeTinyAreNotExaminedBeforeTheyAreWorthAThought) {
   Selector selector;
   auto times = microseconds();
   times.first_s = 15e-6;
-  EXPECT_EQ(count(run(selector, times, 64), individual), 64);
+  constexpr int worth = 240;  // of 5 microseconds: a hundred thoughts of 12
+  EXPECT_EQ(count(run(selector, times, worth), individual), worth);
   EXPECT_EQ(selector.state(signature)->phase, Phase::brief);
   EXPECT_TRUE(selector.state(signature)->candidates.empty());
   EXPECT_EQ(selector.settled(signature), -1);
@@ -181,7 +245,7 @@ TEST(ShortCalls, AFirstCallMayBeServedBeforeAnybodyIsAsked) {
   Selector selector;
   EXPECT_EQ(selector.serve_briefly(signature, individual).candidate, individual);
   EXPECT_EQ(selector.settled(signature), individual);
-  EXPECT_EQ(selector.unattended(signature), 63);
+  EXPECT_EQ(selector.unattended(signature), 62);  // the last of 64 is timed
   EXPECT_EQ(selector.serve_briefly(signature, individual).candidate, -1);  // known by now
   Selector remembering;
   remembering.seed(signature, {"mapped", 1e9});
