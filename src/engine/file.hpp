@@ -116,7 +116,8 @@ class File final : public FileAccess {
   void resolve_strategies();
   void start_selector();
   Track& track_of(Operation operation) { return tracks_[operation == Operation::write ? 1 : 0]; }
-  bool may_repeat(const CallRequest& request, const Track& track, Extent span);
+  Ground ground_of(Operation operation, const Track& track, std::int64_t shift) const;
+  bool may_repeat(const CallRequest& request, const Track& track, Ground here);
   bool is_leased(Operation operation, const Track& track, const Transfer& one) const;
   std::optional<Moved> move_block(Operation operation, const Track& track, const Transfer& one);
   Moved move_ahead(const CallRequest& request, const Track& track, std::int64_t shift);
@@ -125,8 +126,7 @@ class File final : public FileAccess {
   Outcome verdict_of(const Track& track, const Opening& opening);
   Outcome await_writer(int writer, const Opening& opening);
   bool met_alike(Opening& opening);
-  void book_repeated(Operation operation, Track& track, const Outcome& verdict, std::int64_t shift,
-                     bool timed);
+  void book_repeated(Operation operation, Track& track, const Outcome& verdict, const Visit& visit);
   void grant_lease(Operation operation, Track& track, Ground ground);
   bool wants_joining();
   void enlist();

@@ -89,15 +89,20 @@ void File::set_track(Operation operation, Track track, Ground ground) {
   grant_lease(operation, place, ground);
 }
 
+/// Only auto asks.
+Ground File::ground_of(Operation operation, const Track& track, std::int64_t shift) const {
+  return track.entry && track.candidate >= 0 ? ground(operation, track.entry->span_at(shift))
+                                             : Ground{};
+}
+
 /// The same answer as an ordinary call's that runs ahead, for a pattern that did before.
-bool File::may_repeat(const CallRequest& request, const Track& track, Extent span) {
+bool File::may_repeat(const CallRequest& request, const Track& track, Ground here) {
   if (request.error != 0 || witness_->wanted() || !track.fits(request.access) ||
       request.access.bytes() > most_bytes_ahead)
     return false;
   if (track.candidate < 0) return true;
   // A rank that asks for nothing does not know where the others go; it does as they did.
   if (request.access.bytes() == 0) return selector().settled(track.signature) == track.candidate;
-  const auto here = ground(request.operation, track.entry->span_at(span.begin - track.entry->low));
   return here.is_new == track.new_ground &&
          selector().settled(track.signature, here.warm()) == track.candidate;
 }
@@ -204,7 +209,7 @@ Outcome File::await_writer(int writer, const Opening& opening) {
 
 /// Only the books are left.
 void File::book_repeated(Operation operation, Track& track, const Outcome& verdict,
-                         std::int64_t shift, bool timed) {
+                         const Visit& visit) {
   ++hood_->plans().hits;
   const auto& strategy = table_.rows()[static_cast<std::size_t>(track.row)];
   if (track.candidate < 0) {
@@ -212,17 +217,16 @@ void File::book_repeated(Operation operation, Track& track, const Outcome& verdi
     noted_ = &track;
     return;
   }
-  const auto span = track.entry->span_at(shift);
-  if (verdict.error == 0) note_filled(operation, *track.entry, shift);
-  const bool cold = strategy.warms_up && !ground(operation, span).warm();
-  note_ground(operation, span, track.row);
+  if (verdict.error == 0) note_filled(operation, *track.entry, visit.shift);
+  const bool cold = strategy.warms_up && !visit.ground.warm();
+  note_ground(operation, track.entry->span_at(visit.shift), track.row);
   auto& books = selector();
   const auto choice = books.serve(track.signature);
-  if (timed || noted_ != &track) note_choice(strategy.name, choice.reason);
+  if (visit.timed || noted_ != &track) note_choice(strategy.name, choice.reason);
   noted_ = &track;
   if (verdict.error != 0 || track.entry->total_bytes == 0)
     books.abandon(track.signature, track.candidate);
-  else if (!timed)
+  else if (!visit.timed)
     books.forgo_time(track.signature, track.candidate);
   else
     books.record(track.signature, track.candidate, static_cast<double>(verdict.elapsed_ns) * 1e-9,
@@ -247,15 +251,15 @@ std::optional<Finished> File::repeat(CallRequest& request, std::shared_ptr<Call>
     const std::lock_guard lock(mutex_);
     auto& track = track_of(request.operation);
     const auto span = request.access.span();
-    if (!may_repeat(request, track, span)) return std::nullopt;
-    const auto wants_time = [&](Ground there) {
-      return track.candidate >= 0 && selector().wants_time(track.signature, there.warm());
-    };
+    const auto shift_here = track.entry ? span.begin - track.entry->low : 0;
     // Where a rank without bytes goes is known when it has met the others.
-    const auto shift_here = span.begin - track.entry->low;
-    const bool clocked = request.access.bytes() == 0 ||
-                         wants_time(ground(request.operation, track.entry->span_at(shift_here)));
-    const auto vote = run_ahead(request, track, shift_here, clocked);
+    const bool asks = request.access.bytes() > 0;
+    const auto here = asks ? ground_of(request.operation, track, shift_here) : Ground{};
+    if (!may_repeat(request, track, here)) return std::nullopt;
+    const auto wants_time = [&](Ground there) {
+      return track.candidate >= 0 && selector_.wants_time(track.signature, there.warm());
+    };
+    const auto vote = run_ahead(request, track, shift_here, !asks || wants_time(here));
     auto mine = track.ballot;
     place(mine, span, request.access.grain(span));
     const auto number = room_->calls;
@@ -263,8 +267,8 @@ std::optional<Finished> File::repeat(CallRequest& request, std::shared_ptr<Call>
     if (met_alike(opening)) {
       const auto verdict = verdict_of(track, opening);
       const auto shift = opening.shift();
-      const auto found = ground(request.operation, track.entry->span_at(shift));
-      book_repeated(request.operation, track, verdict, shift, wants_time(found));
+      const auto found = asks ? here : ground_of(request.operation, track, shift);
+      book_repeated(request.operation, track, verdict, {shift, found, wants_time(found)});
       if (verdict.error != 0) return Finished{verdict.error, 0};
       grant_lease(request.operation, track, found);
       return Finished{0, bytes_moved(request, verdict)};
@@ -306,7 +310,7 @@ Repeated File::repeat_block(Operation operation, const Transfer& one) {
   }
   const auto& verdict = opening.early_verdict();
   if (verdict.error != 0) {
-    book_repeated(operation, track, verdict, shift, false);
+    book_repeated(operation, track, verdict, {shift, track.lease.ground, false});
     return {finished, {verdict.error, 0}};
   }
   --track.lease.calls;

@@ -35,6 +35,13 @@ struct Ground {
   bool operator==(const Ground&) const = default;
 };
 
+/// Where a repeated call went, what it found there, and whether it was timed.
+struct Visit {
+  std::int64_t shift = 0;
+  Ground ground;
+  bool timed = false;
+};
+
 /// Calls of a track that are made without asking who serves them.
 struct Lease {
   std::int64_t calls = 0;     ///< left; 0: there is none

@@ -19,6 +19,7 @@ constexpr double per_request_remote = 0.5e-3;    ///< a server is asked, and its
 constexpr double per_handshake_local = 6e-6;     ///< an aggregator opens a window, others fill it
 constexpr double per_handshake_crowded = 20e-6;  ///< the same with more ranks than cores
 constexpr double per_handshake_remote = 0.2e-3;  ///< the same by messages
+constexpr double per_rewrite = 1e-6;      ///< a write to pages that are there, without a rival
 constexpr double per_gathering = 0.5e-6;  ///< the others leave their bytes and hear how it went
 constexpr double per_byte_left = 0.03e-9;
 constexpr double per_piece = 10e-9;
@@ -35,12 +36,15 @@ constexpr double per_write_new_ground = 2.8e-6;
 constexpr double per_byte_network = 1e-9;
 constexpr double per_byte_page = 0.1e-9;  ///< making pages present in a mapping, for stores ...
 constexpr double per_byte_page_again = 0.05e-9;  ///< ... where they are in memory, ...
-constexpr double per_fault = 1.5e-6;  ///< ... and what the first of a block costs besides
-constexpr double bytes_per_fault = 64 << 10;
+/// ... and what one of a small block costs besides: ranks whose blocks share a piece of the page
+/// cache wait for each other, those of a page or two the most.
+constexpr double per_small_block = 2.5e-6, per_tiny_block = 12e-6;
+constexpr double small_block_bytes = 64 << 10, tiny_block_bytes = 8 << 10;
 /// Calls that share that: a program that writes again what it wrote before will do so once more.
-constexpr double visits = 3;
-constexpr double per_byte_page_read = 0.04e-9;  ///< the same for loads, many at a time
-constexpr double per_first_mapping = 1.2e-6;    ///< the mapping itself, shared by dozens of calls
+constexpr double visits = 4;
+constexpr double per_byte_page_read = 0.04e-9;    ///< the same for loads, many at a time
+constexpr double per_first_mapping = 1.2e-6;      ///< the mapping itself, shared by dozens of calls
+constexpr double per_first_mapping_again = 4e-6;  ///< a way that nobody has gone yet
 constexpr double per_byte_reserve = 0.6e-9;  ///< asking the file system for blocks ahead of stores
 constexpr double per_reservation = 5e-6;
 
@@ -93,12 +97,12 @@ double per_handshake(const PlanInput& in) {
 /// Part of the bytes that must leave their node if every byte goes to a random node.
 double leaving(const PlanInput& in) { return 1.0 - 1.0 / std::max(1, in.topology.nodes()); }
 
-/// Small writes of neighbours to new ground: one of them can write for all, and they would wait for
-/// each other in the kernel if each wrote its own.
+/// Small writes of neighbours: one of them can write for all, and they would wait for each other in
+/// the kernel if each wrote its own.
 bool gathers(const PlanInput& in, const Situation& s) {
   const auto ranks = in.topology.ranks();
-  return s.local_file_system && s.writing && s.new_ground && in.topology.nodes() == 1 &&
-         ranks > 1 && ranks <= in.topology.cores_per_node() &&
+  return s.local_file_system && s.writing && in.topology.nodes() == 1 && ranks > 1 &&
+         ranks <= in.topology.cores_per_node() &&
          total_bytes(in) < 2 * least_bytes_per_aggregator && adjacent_blocks(in.ranks);
 }
 
@@ -129,8 +133,13 @@ double estimate_mapping(const PlanInput& in, const Situation& s, double bytes, d
   const double per_byte = !s.writing ? per_byte_page_read
                           : again    ? per_byte_page_again
                                      : per_byte_page;
-  const double faults = again ? std::min(pieces, bytes / bytes_per_fault + in.topology.ranks()) : 0;
-  const double whole = per_first_mapping + (bytes * per_byte + faults * per_fault) / workers(in);
+  const double per_block = bytes < tiny_block_bytes * pieces    ? per_tiny_block
+                           : bytes < small_block_bytes * pieces ? per_small_block
+                                                                : 0;
+  const double blocks =
+      again ? std::min(pieces, bytes / small_block_bytes + in.topology.ranks()) : 0;
+  const double whole = (again ? per_first_mapping_again : per_first_mapping) +
+                       bytes * per_byte / workers(in) + blocks * per_block;
   return again ? whole / visits : whole;
 }
 
@@ -214,7 +223,8 @@ double estimate_recipe(const Recipe& recipe, const PlanInput& in, const Situatio
   }
   if (recipe.partition != Partition::stripes && recipe.cycles == Cycles::by_offset &&
       gathers(in, s))
-    return per_gathering + per_request(s) + bytes * (per_byte_stored(in, s) + per_byte_left);
+    return per_gathering + (s.new_ground ? per_request(s) : per_rewrite) +
+           bytes * (per_byte_stored(in, s) + per_byte_left);
   const double moved = bytes * (per_byte_memory + per_byte_stored(in, s)) + pieces * per_piece;
   const bool stays = recipe.partition == Partition::node;
   const double network =

@@ -114,6 +114,17 @@ TEST(Estimate, OneWritesForAllWhereNeighboursAppendLittle) {
   EXPECT_NE(likely_best(blocks_of({4096, 4096}), 2, {2, false, true, true, false}), "two_phase");
 }
 
+/// Making a page or two writable takes longer than writing them.
+TEST(Estimate, SmallBlocksInPlaceAreNotMappedAtFirst) {
+  for (const std::int64_t bytes : {4096, 12000, 20480}) {
+    const Situation again{2, true, true, true, false, false, 48 * bytes};
+    EXPECT_NE(likely_best(blocks_of({bytes, bytes}), 2, again), "mapped") << bytes;
+    auto there = again;
+    there.prepared = true;
+    EXPECT_EQ(likely_best(blocks_of({bytes, bytes}), 2, there), "mapped") << bytes;
+  }
+}
+
 /// Pieces of several ranks that lie between each other.
 TEST(Estimate, SmallPiecesOnNewGroundAreWrittenTogetherAndLargeOnesByTheirRanks) {
   const Situation small{8, true, true, true, true};
