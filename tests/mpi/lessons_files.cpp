@@ -113,6 +113,43 @@ void set_info_changes_strategy(Checks& t) {
   MPI_Info_free(&wanted);
 }
 
+/// Whoever wrote a file first, its pages are made writable in a mapping where they are in memory,
+/// and blocks are asked for where there are none.
+void written_again_by_mapping(Checks& t) {
+  constexpr int block = 16 << 10, bytes = 20 * block;
+  OpenFile fh(t, read_write);
+  MPI_Info wanted;
+  MPI_Info_create(&wanted);
+  const auto write = [&](const char* strategy, const Bytes& mine) {
+    MPI_Info_set(wanted, "choir_strategy", strategy);
+    t.expect_success(MPI_File_set_info(fh, wanted), "set_info");
+    t.expect_success(
+        MPI_File_write_at_all(fh, 0, mine.data(), size_of(mine), MPI_BYTE, MPI_STATUS_IGNORE),
+        strategy);
+  };
+  for (const char* first : {"individual", "two_phase"}) {
+    set_interleaved_view(t, fh, block);
+    write(first, Bytes(bytes));
+    for (int time = 0; time < 3; ++time) write("mapped", pattern(bytes, t.rank));
+    make_visible(t, fh);
+    t.expect_file(interleaved_file(t.ranks, block, bytes), "written again");
+  }
+  // Every second block is a hole at first.
+  const int all = 2 * bytes;
+  t.expect_success(MPI_File_set_size(fh, 0), "set_size");
+  Type sparse = resized(contiguous(block, basic(1)), 0, 2 * block * t.ranks);
+  sparse.commit();
+  t.expect_success(
+      MPI_File_set_view(fh, 2 * t.rank * block, MPI_BYTE, sparse.handle(), "native", MPI_INFO_NULL),
+      "MPI_File_set_view");
+  write("individual", Bytes(bytes));
+  set_interleaved_view(t, fh, block);
+  write("mapped", pattern(all, t.rank));
+  make_visible(t, fh);
+  t.expect_file(interleaved_file(t.ranks, block, all), "holes filled");
+  MPI_Info_free(&wanted);
+}
+
 /// Hints as users write them: both old ROMIO and standard names, and values that make no sense.
 void hints_of_users(Checks& t) {
   MPI_Info info;
@@ -233,6 +270,7 @@ constexpr NamedCheck checks[] = {
     {"delete_on_close", delete_on_close},
     {"info_shows_strategy", info_shows_strategy},
     {"set_info_changes_strategy", set_info_changes_strategy},
+    {"written_again_by_mapping", written_again_by_mapping},
     {"hints_of_users", hints_of_users},
     {"get_view", get_view},
     {"seek_and_sizes", seek_and_sizes},
