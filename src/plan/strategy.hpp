@@ -46,7 +46,7 @@ struct Situation {
   bool new_ground = false;  ///< the file may have no blocks yet where the call writes
   bool prepared = false;    ///< a call by mapping has been there before
   /// Bytes of the file that were written before: writing them again, a program may find them in the
-  /// caches. 0: unknown, or too many to be there.
+  /// caches. 0: unknown.
   std::int64_t written_bytes = 0;
 };
 
