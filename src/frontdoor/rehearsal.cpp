@@ -7,6 +7,7 @@
 #include <array>
 #include <mutex>
 
+#include "access/block_copy.hpp"
 #include "engine/present.hpp"
 #include "frontdoor/collective.hpp"
 #include "frontdoor/requests.hpp"
@@ -99,6 +100,7 @@ void rehearse(const std::shared_ptr<Neighbourhood>& hood, Settings settings) {
   std::call_once(once, [] {
     make_code_present();
     find_file_functions();
+    copy_ways();
   });
   if (!hood->one_node() || hood->crowded() || !hood->take_rehearsal()) return;
   const NamelessFile stage;
