@@ -123,16 +123,49 @@ void start_brief(State& s, int winner, int calls) {
   s.brief_until = calls;
 }
 
-/// A pattern of which nothing is known, and whose calls are expected to be short.
+/// A pattern of which nothing is known, and whose calls are expected to be short. Who else could
+/// serve is kept for the thought at the end, but of the shortest calls: it takes as long as one.
 void begin_brief(const Policy& p, State& s, std::span<const Candidate> candidates) {
   const int likely = least_estimated(candidates);
   if (s.calls > 0 || !s.remembered.name.empty() || likely == nobody) return;
   const double expected = candidates[static_cast<std::size_t>(likely)].estimate_s;
-  const int calls =
-      expected < p.tiny_call_s
-          ? p.brief_calls
-          : static_cast<int>(std::min(double(p.short_brief_calls), p.brief_s / expected));
-  if (calls >= p.least_brief_calls) start_brief(s, likely, calls);
+  if (expected < p.tiny_call_s) return start_brief(s, likely, p.brief_calls);
+  const auto calls = static_cast<int>(std::min(double(p.short_brief_calls), p.brief_s / expected));
+  if (calls < p.least_brief_calls) return;
+  start_state(p, s, candidates);
+  note_cold_ones(s, candidates);
+  if (s.phase != Phase::only) start_brief(s, likely, calls);
+}
+
+/// What brief calls have told.
+struct Brief {
+  int server = nobody;
+  std::int64_t calls = 0;
+  double seconds = 0, cost = 0;  ///< of the last one; 0: not known
+  bool cold = false;
+};
+
+Brief told_by(const State& s) {
+  return {s.winner, s.calls, s.call_s, s.brief_cost, s.brief_was_cold};
+}
+
+/// Examination begins, with what is known of who served so far.
+void examine_after(const Policy& p, State& s, const Brief& brief) {
+  auto& c = s.candidates[static_cast<std::size_t>(brief.server)];
+  if (brief.cost <= 0 || !c.applicable()) return;
+  s.began_briefly = true;
+  s.calls = s.not_native = brief.calls;
+  s.not_native_cost = brief.cost * static_cast<double>(brief.calls);
+  s.recorded = 2;  // enough for calls to be sampled
+  s.call_s = brief.seconds;
+  s.second = brief.cost / brief.seconds;
+  s.first_look = p.first_look_s * s.second;
+  c.calls = brief.calls;
+  c.costs.keep_only(brief.cost);
+  if (brief.cold)
+    note_cold(c, brief.cost);
+  else
+    c.warm = true;
 }
 
 /// The first calls of a pattern take longer than the later ones: what they took is no measure of
@@ -147,35 +180,26 @@ void note_brief(const Policy& p, State& s, double seconds, double cost, bool col
   s.call_s = seconds;
   s.brief_cost = cost;
   s.brief_was_cold = cold;
-  if (seconds >= p.tiny_call_s) return;
-  // Tiny ones go on until they are worth a thought.
-  const double worth = p.thought_s / (p.thought_share * seconds);
-  s.brief_until =
-      std::max<std::int64_t>(s.calls, std::lround(std::min<double>(p.most_brief_calls, worth)));
+  if (seconds < p.tiny_call_s) {
+    // Tiny ones go on until they are worth a thought.
+    const double worth = p.thought_s / (p.thought_share * seconds);
+    s.brief_until =
+        std::max<std::int64_t>(s.calls, std::lround(std::min<double>(p.most_brief_calls, worth)));
+  }
+  if (s.calls < s.brief_until || s.candidates.empty()) return;
+  // If nobody else is worth a look, the next call goes the short way like the ones before.
+  const auto brief = told_by(s);
+  s.phase = Phase::examining;
+  s.winner = nobody;
+  examine_after(p, s, brief);
+  choose(p, s);
 }
 
-/// Examination begins, with what is known of who served so far.
+/// The same where the candidates were not kept, or the first call was estimated badly.
 void end_brief(const Policy& p, State& s, std::span<const Candidate> candidates) {
-  const int server = s.winner;
-  const auto calls = s.calls;
-  const double seconds = s.call_s, cost = s.brief_cost;
-  const bool cold = s.brief_was_cold;
+  const auto brief = told_by(s);
   start_state(p, s, candidates);
-  auto& c = s.candidates[static_cast<std::size_t>(server)];
-  if (cost <= 0 || !c.applicable()) return;
-  s.began_briefly = true;
-  s.calls = s.not_native = calls;
-  s.not_native_cost = cost * static_cast<double>(calls);
-  s.recorded = 2;  // enough for calls to be sampled
-  s.call_s = seconds;
-  s.second = cost / seconds;
-  s.first_look = p.first_look_s * s.second;
-  c.calls = calls;
-  c.costs.keep_only(cost);
-  if (cold)
-    note_cold(c, cost);
-  else
-    c.warm = true;
+  examine_after(p, s, brief);
 }
 
 Choice serve_brief(State& s) {

@@ -5,9 +5,8 @@
 // Not thread-safe: one Selector belongs to one open file, whose collective calls are ordered.
 //
 // How a signature lives:
-//   brief       calls estimated to take microseconds: the likely best serves, and nothing is kept
-//               but their number, until there are enough of them to be worth a thought, or one
-//               takes long after all.
+//   brief       calls estimated to take microseconds: the likely best serves, and nobody thinks
+//               until there are enough of them to be worth it, or one takes long after all.
 //   examining   candidates serve real calls, the likely best first, `native` second. One call is
 //               enough to drop a hopeless one; the others get `calls_each`. A look that would cost
 //               more than the budget allows waits until the run has earned it.
@@ -153,7 +152,7 @@ struct Remembered {
 
 /// Everything known under one signature.
 struct State {
-  std::vector<CandidateState> candidates;  ///< none while it is brief
+  std::vector<CandidateState> candidates;  ///< none yet while calls of the shortest are brief
   int winner = -1;  ///< serving candidate, or the incumbent of an examination
   Phase phase = Phase::examining;
   std::string reason;
