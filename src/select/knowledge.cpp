@@ -50,7 +50,7 @@ bool seen_cold_only(const State& s, int i) {
 }
 
 double cost_per_estimate(const State& s) {
-  double logs = 0;
+  double product = 1;
   int n = 0;
   const auto measured = std::count_if(s.candidates.begin(), s.candidates.end(),
                                       [](const CandidateState& c) { return c.measured(); });
@@ -58,10 +58,11 @@ double cost_per_estimate(const State& s) {
     const auto& c = s.candidates[i];
     if (!c.applicable() || !c.measured() || c.estimate_s <= 0) continue;
     if (measured > 1 && seen_cold_only(s, i)) continue;
-    logs += std::log(c.cost() / c.estimate_s);
+    product *= c.cost() / c.estimate_s;
     ++n;
   }
-  return n ? std::exp(logs / n) : 1;
+  // For one, as after short calls, libm's code and tables would be far away.
+  return n > 1 ? std::pow(product, 1.0 / n) : product;
 }
 
 namespace {

@@ -331,7 +331,7 @@ namespace {
 int calls_per_sample(const Policy& p, const State& s) {
   if (s.phase != Phase::serving) return 1;
   if (s.recorded < 2 || s.call_s >= p.short_call_s) return 1;
-  return std::max(1, s.call_s < p.tiny_call_s ? p.tiny_sample_every : p.sample_every);
+  return std::max(1, p.sample_every);
 }
 
 /// Whether the winner is known by cold calls only, and the next one is not.
