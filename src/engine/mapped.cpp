@@ -1,14 +1,12 @@
 #include "engine/mapped.hpp"
 
-#include <setjmp.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <mutex>
 
 #include "access/block_copy.hpp"
+#include "engine/guarded.hpp"
 
 namespace choir {
 namespace {
@@ -41,55 +39,6 @@ Stores stores_for(const Context& c) {
   return c.access.bytes() >= least_streamed(c.operation) ? Stores::streaming : Stores::cached;
 }
 
-/// The mapping a thread is copying through, and where to go on if it faults.
-struct Guard {
-  sigjmp_buf on_fault;
-  const char* volatile begin = nullptr;
-  const char* volatile end = nullptr;
-};
-thread_local Guard guard;
-struct sigaction previous_action;
-
-void handle_bus_error(int signal, siginfo_t* info, void* context) {
-  const auto* address = static_cast<const char*>(info->si_addr);
-  if (guard.begin != nullptr && address >= guard.begin && address < guard.end)
-    siglongjmp(guard.on_fault, 1);
-  // Not ours: as if we had never been here.
-  if ((previous_action.sa_flags & SA_SIGINFO) != 0 && previous_action.sa_sigaction != nullptr) {
-    previous_action.sa_sigaction(signal, info, context);
-  } else if (previous_action.sa_handler == SIG_DFL || previous_action.sa_handler == SIG_IGN) {
-    ::signal(signal, SIG_DFL);
-    raise(signal);
-  } else {
-    previous_action.sa_handler(signal);
-  }
-}
-
-void install_handler() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    struct sigaction action {};
-    action.sa_sigaction = handle_bus_error;
-    action.sa_flags = SA_SIGINFO | SA_NODEFER;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGBUS, &action, &previous_action);
-  });
-}
-
-/// Copies under guard; false if the mapping faulted.
-template <class Copy>
-bool copy_guarded(const FileMapping::View& view, Copy&& copy) {
-  Guard& mine = guard;  // asked for once: a preloaded library has to search for it
-  mine.begin = view.base + view.range.begin;
-  mine.end = view.base + view.range.end;
-  // The handler leaves the signal unblocked, so there is no mask to save.
-  const bool fine = sigsetjmp(mine.on_fault, 0) == 0;
-  if (fine) copy();
-  mine.begin = nullptr;
-  mine.end = nullptr;
-  return fine;
-}
-
 /// Of this thread, so far.
 std::int64_t minor_faults() {
   rusage used{};
@@ -103,7 +52,7 @@ class Mapped final : public Task {
         mapping_(context.file.mapping()),
         next_(context.access.begin),
         end_(context.access.end) {
-    install_handler();
+    catch_bus_errors();
   }
 
   bool done() const override { return finished_; }
@@ -183,7 +132,7 @@ class Mapped final : public Task {
     const auto copy = [&] {
       copy_window(direction, c_.access, part.begin, part.end, c_.memory, view.base, stores_for(c_));
     };
-    if (!copy_guarded(view, copy)) c_.fail(EIO);
+    if (!guarded(view, copy)) c_.fail(EIO);
     look_at_faults();
     next_ = part.end;
     c_.traffic.storage_bytes += part.size();
@@ -244,7 +193,7 @@ bool is_plain_copy(Operation operation, const Transfer& one) {
 }
 
 Moved move_mapped(FileAccess& file, Operation operation, Transfer one) {
-  install_handler();
+  catch_bus_errors();
   Moved moved;
   const int fd = file.descriptor(moved.error);
   if (fd < 0) return moved;
@@ -267,7 +216,7 @@ Moved move_mapped(FileAccess& file, Operation operation, Transfer one) {
   const auto copy = [&] {
     copy_block(writing ? there : one.data, writing ? one.data : there, one.length);
   };
-  if (!copy_guarded(view, copy)) moved.error = EIO;
+  if (!guarded(view, copy)) moved.error = EIO;
   return moved;
 }
 

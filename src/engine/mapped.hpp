@@ -2,7 +2,7 @@
 //
 // Storing into a mapping has no error to return: a full disk or a file cut short by others is a
 // SIGBUS. So the range is reserved before the first store, and a SIGBUS that still comes from
-// inside our mapping is caught and becomes an error.
+// inside our mapping is caught (guarded.hpp) and becomes an error.
 #pragma once
 
 #include "engine/task.hpp"
