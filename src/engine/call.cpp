@@ -251,7 +251,7 @@ void Call::leave_track() {
   file_.note_choice(strategy(), reason_);
   file_.set_track(request_.operation,
                   {pattern_, plan_, request_.access.file.tile, row_, candidate_, signature_,
-                   ground_.is_new, opening_->mine(), gathering},
+                   ground_.apart(), opening_->mine(), gathering},
                   ground_);
 }
 

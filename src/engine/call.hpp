@@ -88,7 +88,7 @@ class Call {
   Gathering gathering_with(const Plan& plan, const PlanEntry& pattern) const;
   void run_ahead(Vote& vote);
   void run_alone(Vote& vote);
-  std::optional<int> row_alone() const;
+  std::optional<int> row_if_allowed(const char* strategy) const;
   bool finish_gathered();
   void finish_ahead(const Outcome& verdict);
   void learn_pattern(const Opened& opened);

@@ -6,6 +6,7 @@
 #include "engine/call.hpp"
 #include "engine/direct.hpp"
 #include "engine/file.hpp"
+#include "engine/mapped.hpp"
 
 namespace choir {
 namespace {
@@ -16,7 +17,7 @@ select::Debut debut_of(const Strategy& strategy) {
 }
 
 /// Of a signature; those below it are the operation and whether the host may serve.
-constexpr std::uint64_t new_ground_bit = 4;
+constexpr std::uint64_t apart_bit = 4;
 
 }  // namespace
 
@@ -30,10 +31,10 @@ void Call::look_at_ground(const PlanEntry& pattern, std::int64_t shift) {
 }
 
 /// New ground is a pattern of its own: blocks must be found, and who is fastest there need not be
-/// so where the program writes again.
+/// so where the program writes again. Pages at hand are another.
 std::uint64_t Call::signature_of(const PlanEntry& pattern) const {
   return pattern.signature + (request_.operation == Operation::write ? 1U : 0U) +
-         (request_.may_use_host ? 2U : 0U) + (ground_.is_new ? new_ground_bit : 0U);
+         (request_.may_use_host ? 2U : 0U) + (ground_.apart() ? apart_bit : 0U);
 }
 
 Situation Call::situation_of(const PlanEntry& pattern) const {
@@ -127,9 +128,9 @@ void Call::run_ahead(Vote& vote) {
   ran_ahead_ = true;
 }
 
-/// The row of `individual`, if it may serve; nothing: another one has to.
-std::optional<int> Call::row_alone() const {
-  const auto row = file_.strategies().find("individual");
+/// The row of a strategy, if it may serve; nothing: another one has to.
+std::optional<int> Call::row_if_allowed(const char* strategy) const {
+  const auto row = file_.strategies().find(strategy);
   const auto fixed = file_.fixed_row(request_.operation);
   if (fixed) return fixed == row ? row : std::nullopt;
   const auto& candidates = file_.candidates();
@@ -148,12 +149,16 @@ void Call::run_alone(Vote& vote) {
       !file_.hood().one_node() || !file_.is_local() || file_.witness().wanted())
     return;
   const auto one = single_transfer(request_.operation, request_.access, request_.memory);
-  const auto row = row_alone();
+  if (!one) return;
+  const bool by_mapping = file_.ground(request_.operation, request_.access.span()).at_hand &&
+                          is_plain_copy(request_.operation, *one);
+  const auto row = row_if_allowed(by_mapping ? "mapped" : "individual");
   int error = 0;
-  Storage* const storage = one && row ? file_.storage(error) : nullptr;
+  Storage* const storage = row ? file_.storage(error) : nullptr;
   if (storage == nullptr) return;
   const auto began = now_ns();
-  const auto moved = storage->move(request_.operation, *one);
+  const auto moved = by_mapping ? move_mapped(file_, request_.operation, *one)
+                                : storage->move(request_.operation, *one);
   executed_ns_ = now_ns();
   row_ = *row;
   vote.ran_ahead = static_cast<std::uint16_t>(row_ + 1);
@@ -206,7 +211,7 @@ std::vector<select::Candidate> Call::candidates_for(const PlanInput& in,
 const select::Remembered* Call::inheritance(std::uint64_t signature) const {
   const auto& selector = file_.selector();
   if (!ground_.is_new || selector.state(signature) != nullptr) return nullptr;
-  const auto* const elsewhere = selector.state(signature - new_ground_bit);
+  const auto* const elsewhere = selector.state(signature - apart_bit);
   if (elsewhere == nullptr) return nullptr;
   const auto row = file_.strategies().find(elsewhere->remembered.name);
   if (!row || file_.strategies().rows()[static_cast<std::size_t>(*row)].warms_up) return nullptr;

@@ -25,6 +25,7 @@ struct FileFacts {
   std::string file_system;
   bool local_file_system = false;
   std::int64_t device = 0, inode = 0;  ///< to notice a file that was replaced
+  std::int64_t size = 0;               ///< then
   std::optional<StripeLayout> stripes;
   int first = 0;          ///< of its ranks, in MPI_COMM_WORLD
   int opened_before = 0;  ///< by that rank's process; counted while there is a trace
@@ -106,6 +107,12 @@ class File final : public FileAccess {
   bool readable() override { return readable_; }
   bool is_local() const override { return facts_.local_file_system; }
   FileMapping& mapping() override { return mapping_; }
+  /// Whether opening brings pages at hand (at_hand.hpp). The same on all ranks.
+  bool brings_at_hand() const;
+  /// How many bytes that would be in so much time; asked on the first rank. Local.
+  std::int64_t worth_bringing(double most_s);
+  /// On all ranks, as many bytes: later calls count on them.
+  void bring_at_hand(std::int64_t bytes, double most_s);
   /// The program has set the file's size; no call is under way.
   void size_changed();
 
@@ -148,6 +155,7 @@ class File final : public FileAccess {
   std::optional<Ahead> waiting_;  ///< where a repeated call came to wait, until it is resumed
   const Track* noted_ = nullptr;  ///< whose strategy last_choice() tells already
   ExtentSet written_, prepared_to_read_, prepared_to_write_;
+  std::int64_t at_hand_ = 0;  ///< bytes at the file's beginning
   std::unique_ptr<Witness> witness_;
 
   std::mutex choice_mutex_;
@@ -166,6 +174,7 @@ class File final : public FileAccess {
   std::atomic<bool> apart_{false};
   std::atomic<bool> has_joined_{false};
 
+  std::uint64_t calls_before_;  ///< in the room, which served other files then
   int fd_ = -1;
   int fd_error_ = 0;
   bool tried_ = false;

@@ -103,7 +103,7 @@ bool File::may_repeat(const CallRequest& request, const Track& track, Ground her
   if (track.candidate < 0) return true;
   // A rank that asks for nothing does not know where the others go; it does as they did.
   if (request.access.bytes() == 0) return selector().settled(track.signature) == track.candidate;
-  return here.is_new == track.new_ground &&
+  return here.apart() == track.apart &&
          selector().settled(track.signature, here.warm()) == track.candidate;
 }
 

@@ -28,10 +28,14 @@ inline constexpr std::int64_t most_bytes_ahead = std::int64_t{16} << 20;
 /// What a call finds where it goes, as far as calls of this file tell; equal on all ranks.
 struct Ground {
   bool is_new = false;   ///< nothing was written there before
-  bool prepared = true;  ///< a strategy that warms up has been there
+  bool prepared = true;  ///< a strategy that warms up has been there, or it is ...
+  bool at_hand = false;  ///< ... of the pages that were brought when the file was opened to be read
 
   /// Such a strategy is not cold there; on new ground there is nothing to find ready.
   bool warm() const { return is_new || prepared; }
+  /// A pattern there is another one than elsewhere in the file: who serves it best need not be the
+  /// same.
+  bool apart() const { return is_new || at_hand; }
   bool operator==(const Ground&) const = default;
 };
 
@@ -56,9 +60,9 @@ struct Track {
   int row = -1;        ///< of the file's strategy table
   int candidate = -1;  ///< the selector's number of the row; -1: the strategy is fixed
   std::uint64_t signature = 0;
-  bool new_ground = false;  ///< the signature is that of ground nothing was written to
-  Ballot ballot;            ///< this rank's, where it was then
-  Gathering gathering;      ///< if ranks do not move their bytes but leave them to a writer
+  bool apart = false;   ///< the signature is that of such ground
+  Ballot ballot;        ///< this rank's, where it was then
+  Gathering gathering;  ///< if ranks do not move their bytes but leave them to a writer
   Lease lease = {};
 
   /// Whether `access` is the track's pattern, wherever it lies.

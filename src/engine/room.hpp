@@ -64,6 +64,10 @@ class Neighbourhood {
 
   /// True the first time: whoever asks rehearses. Collective.
   bool take_rehearsal() { return !std::exchange(rehearsed_, true); }
+  /// Whether the program made more than a few calls on the latest file that it opened to read, if
+  /// there was one: then it is likely to do so again.
+  bool makes_use_of_files() const { return makes_use_of_files_; }
+  void note_use_of_file(bool made_use) { makes_use_of_files_ = made_use; }
 
   /// Collective, in the order files are opened: numbers that tell neighbours in that order apart.
   /// They come again soon, so that files of one shape share plans.
@@ -87,6 +91,7 @@ class Neighbourhood {
   std::vector<std::unique_ptr<Room>> pool_;
   int turn_ = 0;
   bool rehearsed_ = false;
+  bool makes_use_of_files_ = true;
   PlanCache plans_;
   Learned learned_;
   std::weak_ptr<Joiner> joiner_;

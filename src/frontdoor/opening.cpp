@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <choir_version.hpp>
 #include <cstdlib>
@@ -102,7 +103,7 @@ std::string path_of(const char* name) {
 /// What rank 0 finds out about the file, in a form that can be broadcast.
 struct Found {
   char file_system[32];
-  std::int64_t device, inode, stripe_unit;
+  std::int64_t device, inode, size, stripe_unit;
   int servers, local, exists;
   int first, opened_before;
 };
@@ -117,6 +118,7 @@ Found look_at(const std::string& path) {
     found.exists = 1;
     found.device = static_cast<std::int64_t>(info.st_dev);
     found.inode = static_cast<std::int64_t>(info.st_ino);
+    found.size = static_cast<std::int64_t>(info.st_size);
     std::strncpy(found.file_system, file_system_name(usable).c_str(), sizeof found.file_system - 1);
     found.local = is_local_file_system(usable) ? 1 : 0;
     if (const auto stripes = read_stripe_layout(usable)) {
@@ -144,6 +146,7 @@ FileFacts facts_from(const Found& found, std::string path, int mode) {
   facts.local_file_system = found.local != 0;
   facts.device = found.device;
   facts.inode = found.inode;
+  facts.size = found.size;
   facts.first = found.first;
   facts.opened_before = found.opened_before;
   if (found.servers > 0) facts.stripes = StripeLayout{found.stripe_unit, found.servers};
@@ -181,8 +184,40 @@ void tell_witness(OpenFile& file) {
   engine.witness().opened(record);
 }
 
+/// Collective: what all ranks of a file say, once no call of it is under way.
+struct Agreed {
+  int worst = MPI_SUCCESS;  ///< of their error classes
+  std::int64_t least = 0, most = 0;
+};
+Agreed agree(File& engine, int error_class, std::int64_t mine) {
+  Progress::instance().wait([&] { return !engine.busy(); }, &engine);
+  Outcome outcome;
+  outcome.error = error_class;
+  outcome.end_of_file = outcome.elapsed_ns = mine;  // the least and the most of all ranks
+  try {
+    Closing meeting(engine.hood(), engine.room(), outcome);
+    Progress::instance().wait([&] { return meeting.poll(); }, &engine);
+    const auto& verdict = meeting.verdict();
+    return {verdict.error, verdict.end_of_file, verdict.elapsed_ns};
+  } catch (const MpiError& e) {
+    return {class_of(e.code)};
+  }
+}
+
+/// Collective. Opening shall take little longer by it.
+void bring_at_hand(File& engine, std::int64_t began_ns) {
+  constexpr double share = 1.0 / 8, longest_s = 100e-6;
+  if (!engine.brings_at_hand()) return;
+  const double spent_s = static_cast<double>(now_ns() - began_ns) * 1e-9;
+  const double most_s = std::min(share * spent_s, longest_s);
+  const auto mine = engine.hood().rank() == 0 ? engine.worth_bringing(most_s) : INT64_MAX;
+  const auto bytes = agree(engine, MPI_SUCCESS, mine).least;
+  if (bytes > 0) engine.bring_at_hand(bytes, most_s);
+}
+
 /// Collective. Any failure leaves the file to the host MPI alone: it is open and works.
-void attach_engine(MPI_Comm comm, const char* name, int mode, Settings settings, MPI_File handle) {
+void attach_engine(MPI_Comm comm, const char* name, int mode, Settings settings, MPI_File handle,
+                   std::int64_t began_ns) {
   auto path = path_of(name);
   Found found{};
   const int opened_before = settings.trace.empty() ? 0 : count_opening(path);
@@ -202,12 +237,14 @@ void attach_engine(MPI_Comm comm, const char* name, int mode, Settings settings,
                                         std::move(settings));
   tell_witness(*file);
   Progress::instance().add(file->engine.get());
+  bring_at_hand(*file->engine, began_ns);
   OpenFiles::instance().add(std::move(file));
 }
 
 }  // namespace
 
 int open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* handle) {
+  const auto began_ns = now_ns();
   int inter = 0;
   if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter != 0)
     return REAL(File_open)(comm, name, mode, info, handle);
@@ -220,7 +257,7 @@ int open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File
   const int code = REAL(File_open)(comm, name, mode, info, handle);
   if (code != MPI_SUCCESS || !engine_wanted(settings, mode)) return code;
   try {
-    attach_engine(comm, name, mode, std::move(settings), *handle);
+    attach_engine(comm, name, mode, std::move(settings), *handle, began_ns);
   } catch (const std::exception&) {
     if (rank_in(comm) == 0)
       warn(std::string(name) +
@@ -271,26 +308,6 @@ View view_in_force(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype fil
                 view.layout.tile->bytes() > 0 && view.layout.tile->ascending() &&
                 displacement + view.layout.tile->span().begin >= 0;
   return view;
-}
-
-/// Collective: what all ranks of a file say, once no call of it is under way.
-struct Agreed {
-  int worst = MPI_SUCCESS;  ///< of their error classes
-  std::int64_t least = 0, most = 0;
-};
-Agreed agree(File& engine, int error_class, std::int64_t mine) {
-  Progress::instance().wait([&] { return !engine.busy(); }, &engine);
-  Outcome outcome;
-  outcome.error = error_class;
-  outcome.end_of_file = outcome.elapsed_ns = mine;  // the least and the most of all ranks
-  try {
-    Closing meeting(engine.hood(), engine.room(), outcome);
-    Progress::instance().wait([&] { return meeting.poll(); }, &engine);
-    const auto& verdict = meeting.verdict();
-    return {verdict.error, verdict.end_of_file, verdict.elapsed_ns};
-  } catch (const MpiError& e) {
-    return {class_of(e.code)};
-  }
 }
 
 /// What the host MPI would refuse on one rank while it waits for the others on theirs.
