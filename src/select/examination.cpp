@@ -79,11 +79,18 @@ bool light_look_pays(const Policy& p, const State& s, int i) {
 
 }  // namespace
 
+double detour(const Policy& p, const State& s) {
+  const int best = best_measured(s);
+  // Cold calls say little about who is best: that shall be found out soon.
+  if (best == nobody || seen_cold_only(s, best) || s.call_s >= p.short_call_s) return 0;
+  return p.thought_s * s.second;
+}
+
 bool affordable(const Policy& p, const State& s, int i) {
   const double scale = cost_per_estimate(s);
   const double best = best_cost(s, scale);
   if (!light_look_pays(p, s, i)) return false;
-  const double expected = predicted(s, i, scale);
+  const double expected = predicted(s, i, scale) + detour(p, s);
   const double budget = best * look_budget(p, s, predicted_later(s, i, scale) / best);
   if (expected > best * (1 + p.margin) && committed(s, scale, best) + expected - best > budget)
     return false;

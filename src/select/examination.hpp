@@ -5,6 +5,9 @@
 
 namespace choir::select {
 
+/// What a look takes beyond its call: short calls that are settled go a shorter way, whose code is
+/// at hand.
+double detour(const Policy& p, const State& s);
 /// Whether a look at candidate `i` keeps the run's losses, against the best known and against
 /// native, inside what the policy allows.
 bool affordable(const Policy& p, const State& s, int i);

@@ -394,7 +394,8 @@ void Selector::record(std::uint64_t signature, int candidate, double slowest_sec
   const bool serving = s->phase == Phase::serving && candidate == s->winner;
   if (!serving && s->phase != Phase::confirming && candidate != s->stand_in) {
     const int best_before = best_measured(*s);
-    if (best_before != nobody) s->spent += std::max(0.0, cost - known_cost(*s, best_before));
+    if (best_before != nobody)
+      s->spent += std::max(0.0, cost + detour(policy_, *s) - known_cost(*s, best_before));
   }
   if (s->recorded == 0) s->cold = candidate;
   s->second = cost / slowest_seconds;

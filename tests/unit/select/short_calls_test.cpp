@@ -186,6 +186,15 @@ TEST(ShortCalls, ARunOfFiftyDoesNotPayForLooks) {
   }
 }
 
+/// Who is estimated to be as fast costs nothing to look at but the longer way of a call that is not
+/// settled.
+TEST(ShortCalls, TheLongerWayOfALookIsCounted) {
+  const Times times{{30e-6, 25e-6, 24e-6}, {30e-6, 25e-6, 24e-6}};
+  Selector selector;
+  EXPECT_EQ(count(run(selector, times, 50), mapped), 50);
+  EXPECT_GE(count(run(selector, times, 2000), individual), 1);
+}
+
 TEST(ShortCalls, CallsOfMillisecondsAreExaminedAtOnce) {
   Selector selector;
   run(selector, {{3e-3, 1e-3, 4e-3}, {2e-3, 1.5e-3, 4e-3}}, 1);
