@@ -2,7 +2,6 @@
 
 #include <sys/uio.h>
 
-#include <algorithm>
 #include <chrono>
 
 #include "engine/guarded.hpp"
@@ -11,21 +10,13 @@ namespace choir {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
 
 /// What a fault brings at least, where the kernel has what surrounds the page.
 constexpr std::int64_t stride = 64 << 10;
 /// How far it is looked ahead for pages that are in memory: each time twice as far, up to what a
 /// single fault can bring.
 constexpr std::int64_t longest_look = std::int64_t{2} << 20;
-/// Less is not worth while: a program that goes on behind it has patterns here and there.
-constexpr std::int64_t least_bytes = 256 << 10;
-/// The first of so many parts of the time tells how far the whole of it will last.
-constexpr int parts = 4;
-
-Clock::time_point after(double seconds) {
-  return Clock::now() +
-         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-}
 
 /// Asking does not wait for a device.
 bool is_in_memory(int fd, std::int64_t offset) {
@@ -34,48 +25,56 @@ bool is_in_memory(int fd, std::int64_t offset) {
   return preadv2(fd, &part, 1, offset, RWF_NOWAIT) == 1;
 }
 
-bool load(const FileMapping::View& view, std::int64_t offset) {
-  return guarded(
-      view, [&] { static_cast<void>(*static_cast<const volatile char*>(view.base + offset)); });
-}
+class Bringing {
+ public:
+  Bringing(const FileMapping::View& view, int fd, std::int64_t size, double most_s)
+      : view_(view), fd_(fd), size_(static_cast<double>(size)), most_s_(most_s) {}
 
-/// Loads from the pages of `part` until one is not in memory or the time is up. Where it stopped.
-std::int64_t load_pages(const FileMapping::View& view, int fd, Extent part,
-                        Clock::time_point until) {
-  std::int64_t at = part.begin, seen = part.begin, look = stride;
-  while (at < part.end && Clock::now() < until) {
-    if (at >= seen) {
-      seen = std::min(part.end, at + look);
-      if (!is_in_memory(fd, seen - 1)) break;
-      look = std::min(2 * look, longest_look);
+  /// Whether all of `part` could be loaded from.
+  bool load_pages(Extent part) {
+    std::int64_t seen = part.begin, look = stride;
+    for (auto at = part.begin; at < part.end; at += stride) {
+      if (at >= seen) {
+        seen = std::min(part.end, at + look);
+        if (!is_in_memory(fd_, seen - 1)) return false;
+        look = std::min(2 * look, longest_look);
+      }
+      if (is_hopeless() || !load(at)) return false;
+      done_ += static_cast<double>(stride);
     }
-    if (!load(view, at)) break;
-    at = std::min(part.end, at + stride);
+    return true;
   }
-  return at;
-}
+
+ private:
+  /// A quarter of the time has to bring a quarter of the file.
+  bool is_hopeless() const {
+    const double used = Seconds(Clock::now() - began_).count() / most_s_;
+    return used >= 1 || (used >= 0.25 && done_ < 0.25 * size_);
+  }
+
+  bool load(std::int64_t offset) const {
+    return guarded(
+        view_, [&] { static_cast<void>(*static_cast<const volatile char*>(view_.base + offset)); });
+  }
+
+  FileMapping::View view_;
+  int fd_;
+  double size_, most_s_;
+  double done_ = 0;
+  Clock::time_point began_ = Clock::now();
+};
 
 }  // namespace
 
-std::int64_t worth_bringing(FileMapping& mapping, int fd, std::int64_t size, double most_s) {
-  const auto view = mapping.view(fd, 0);
-  if (view.base == nullptr) return 0;
-  catch_bus_errors();
-  const auto end = std::min(size, view.range.end);
-  const auto tried = load_pages(view, fd, {0, end}, after(most_s / parts));
-  const auto whole = std::min(end, parts * tried);
-  return whole < std::min(end, least_bytes) ? 0 : whole;
-}
-
-void bring_at_hand(FileMapping& mapping, int fd, std::int64_t bytes, double most_s, int rank,
+bool bring_at_hand(FileMapping& mapping, int fd, std::int64_t size, double most_s, int rank,
                    int ranks) {
+  if (!can_be_at_hand(size)) return false;
   const auto view = mapping.view(fd, 0);
-  if (view.base == nullptr) return;
+  if (view.base == nullptr) return false;
   catch_bus_errors();
-  const auto until = after(most_s * (parts - 1) / parts);
-  const auto first = bytes * rank / ranks / stride * stride;
-  load_pages(view, fd, {first, bytes}, until);
-  load_pages(view, fd, {0, first}, until);
+  Bringing bringing(view, fd, size, most_s);
+  const auto first = size * rank / ranks / stride * stride;
+  return bringing.load_pages({first, size}) && bringing.load_pages({0, first});
 }
 
 }  // namespace choir

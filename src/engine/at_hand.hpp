@@ -1,27 +1,44 @@
-// at_hand.hpp: the beginning of a file that is opened for reading, loaded from once by each rank.
+// at_hand.hpp: a file that is opened for reading, loaded from once by each rank if it is small.
 //
 // The first load from a page of a mapping is a page fault, which takes about as long as a system
 // call that reads it; after that, `mapped` reads it faster than any system call. A program that
-// makes fifty small reads never gets there. Opening takes longer than dozens of faults, so some are
-// taken then: for pages that are in memory, as long as it makes opening little longer.
+// makes fifty small reads never gets there. Opening takes longer than dozens of faults, so they are
+// taken then: all or none, since a pattern would be two patterns if only some of its calls met
+// faults.
 //
-// Nothing depends on it but who is expected to be fastest. Local: the ranks agree elsewhere on how
-// far it is.
+// Nothing depends on it but who is expected to be fastest. Local: the ranks agree elsewhere on
+// whether all have it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "engine/mapping.hpp"
 
 namespace choir {
 
-/// How many bytes of a file of `size` can be brought in `most_s`, 0 if they are not worth while. A
-/// good part of them has been brought when it is known.
-std::int64_t worth_bringing(FileMapping& mapping, int fd, std::int64_t size, double most_s);
+/// Whether it has paid so far. Of the latest file, if there was one: a program is likely to do so
+/// again.
+class ReadingHabit {
+ public:
+  /// Whether the file was read, if not by loads, then otherwise.
+  bool reads_files() const { return reads_files_; }
+  /// A file of `size` was closed of which collective calls had read so many bytes.
+  void note_read(std::int64_t bytes, std::int64_t size) { reads_files_ = bytes >= size; }
 
-/// Brings [0, bytes) as far as it can be done in `most_s`. Each rank begins at a place of its own:
-/// ranks that meet at a page wait for each other.
-void bring_at_hand(FileMapping& mapping, int fd, std::int64_t bytes, double most_s, int rank,
+ private:
+  bool reads_files_ = true;
+};
+
+/// Whether a file of `size` may be brought.
+inline bool can_be_at_hand(std::int64_t size) {
+  return size > 0 && size <= FileMapping::window_bytes;
+}
+
+/// Loads from every page of the file, if they are in memory and it can be done in `most_s`; gives
+/// up early if not. Each rank begins at a place of its own: ranks that meet at a page wait for each
+/// other.
+bool bring_at_hand(FileMapping& mapping, int fd, std::int64_t size, double most_s, int rank,
                    int ranks);
 
 }  // namespace choir

@@ -413,6 +413,7 @@ bool Call::take_verdict(const Outcome& verdict) {
                               static_cast<double>(verdict.elapsed_ns) * 1e-9, bytes, cold_);
   }
   if (verdict.error == 0) file_.note_filled(request_.operation, *pattern_, shift_);
+  if (request_.operation == Operation::read) file_.note_read(bytes);
   if (verdict.error == 0 && opening_) leave_track();
   finish(verdict.error);
   return true;

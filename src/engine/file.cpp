@@ -141,7 +141,6 @@ File::File(std::shared_ptr<Neighbourhood> hood, FileFacts facts, Settings settin
       turn_(settings_.spread_files ? hood_->next_turn() : 0),
       parameters_(parameters_from(settings_, facts_, turn_)),
       plan_suffix_(suffix_of(parameters_, seats_)),
-      calls_before_(room_->calls),
       mapping_(settings_.mapped_bytes) {
   hood_->plans().limit(static_cast<std::size_t>(settings_.plan_cache_bytes));
   resolve_strategies();
@@ -157,8 +156,8 @@ File::File(std::shared_ptr<Neighbourhood> hood, FileFacts facts, Settings settin
 }
 
 File::~File() {
-  constexpr std::uint64_t few_calls = 16;
-  if (brings_at_hand()) hood_->note_use_of_file(room_->calls - calls_before_ > few_calls);
+  selector();  // what repeated calls have not told yet
+  if (may_be_at_hand()) hood_->habit().note_read(read_bytes_, facts_.size);
   for (const auto signature : signatures_)
     if (const auto* state = selector().state(signature))
       hood_->learned().remember(facts_.file_system, signature, state->result());
@@ -336,7 +335,7 @@ void File::size_changed() {
   const std::lock_guard lock(mutex_);
   mapping_.forget_reserved();
   written_.clear();
-  at_hand_ = 0;
+  at_hand_ = false;
 }
 
 Ground File::ground(Operation operation, Extent span) const {
@@ -344,7 +343,7 @@ Ground File::ground(Operation operation, Extent span) const {
   if (span.empty() || !facts_.local_file_system || !hood_->one_node()) return {};
   if (operation == Operation::write)
     return {!written_.covers(span), prepared_to_write_.covers(span)};
-  const bool at_hand = span.end <= at_hand_;
+  const bool at_hand = at_hand_ && span.end <= facts_.size;
   return {false, at_hand || prepared_to_read_.covers(span), at_hand};
 }
 
@@ -361,25 +360,23 @@ void File::note_filled(Operation operation, const PlanEntry& pattern, std::int64
     mapping_.note_filled(pattern.span_at(shift));
 }
 
-/// With more ranks than cores, or where only choosing `mapped` was ruled out, it would be in vain.
-bool File::brings_at_hand() const {
+/// With more ranks than cores, or where `mapped` may not serve, it would be in vain.
+bool File::may_be_at_hand() const {
   const auto mapped = table_.find("mapped");
-  const bool may_serve = fixed_read_ ? fixed_read_ == mapped
-                                     : mapped && std::find(candidates_.begin(), candidates_.end(),
-                                                           *mapped) != candidates_.end();
+  const auto is_mapped = [&](int row) { return row == mapped; };
+  const bool may_serve = fixed_read_
+                             ? fixed_read_ == mapped
+                             : std::any_of(candidates_.begin(), candidates_.end(), is_mapped);
   return may_serve && facts_.local_file_system && hood_->one_node() && !hood_->crowded() &&
-         facts_.size > 0 && (facts_.mode & MPI_MODE_WRONLY) == 0 && settings_.fault.empty();
+         can_be_at_hand(facts_.size) && (facts_.mode & MPI_MODE_WRONLY) == 0 &&
+         settings_.fault.empty();
 }
 
-std::int64_t File::worth_bringing(double most_s) {
-  if (!hood_->makes_use_of_files() || fd_ < 0 || !readable_) return 0;
-  return choir::worth_bringing(mapping_, fd_, facts_.size, most_s);
-}
-
-void File::bring_at_hand(std::int64_t bytes, double most_s) {
-  at_hand_ = bytes;
-  if (fd_ >= 0 && readable_)
-    choir::bring_at_hand(mapping_, fd_, bytes, most_s, hood_->local(), hood_->local_ranks());
+bool File::bring_at_hand() {
+  constexpr double most_s = 200e-6;
+  return fd_ >= 0 && readable_ && hood_->habit().reads_files() &&
+         choir::bring_at_hand(mapping_, fd_, facts_.size, most_s, hood_->local(),
+                              hood_->local_ranks());
 }
 
 bool File::busy() const { return under_way_.load(std::memory_order_relaxed) > 0; }

@@ -66,6 +66,7 @@ class File final : public FileAccess {
   std::int64_t written_bytes() const { return written_.bytes(); }
   /// A call of this pattern has been carried out.
   void note_filled(Operation operation, const PlanEntry& pattern, std::int64_t shift);
+  void note_read(std::int64_t bytes) { read_bytes_ += bytes; }
 
   /// Begins a call: it runs after those before it. With `leave` the first step too is left to
   /// whoever polls next: it may be one that waits for storage.
@@ -107,12 +108,12 @@ class File final : public FileAccess {
   bool readable() override { return readable_; }
   bool is_local() const override { return facts_.local_file_system; }
   FileMapping& mapping() override { return mapping_; }
-  /// Whether opening brings pages at hand (at_hand.hpp). The same on all ranks.
-  bool brings_at_hand() const;
-  /// How many bytes that would be in so much time; asked on the first rank. Local.
-  std::int64_t worth_bringing(double most_s);
-  /// On all ranks, as many bytes: later calls count on them.
-  void bring_at_hand(std::int64_t bytes, double most_s);
+  /// Whether opening tries to have the file at hand (at_hand.hpp). The same on all ranks.
+  bool may_be_at_hand() const;
+  /// Whether this rank has it. Local.
+  bool bring_at_hand();
+  /// Whether all ranks do: calls count on it. The same on all ranks.
+  void set_at_hand(bool at_hand) { at_hand_ = at_hand; }
   /// The program has set the file's size; no call is under way.
   void size_changed();
 
@@ -155,7 +156,8 @@ class File final : public FileAccess {
   std::optional<Ahead> waiting_;  ///< where a repeated call came to wait, until it is resumed
   const Track* noted_ = nullptr;  ///< whose strategy last_choice() tells already
   ExtentSet written_, prepared_to_read_, prepared_to_write_;
-  std::int64_t at_hand_ = 0;  ///< bytes at the file's beginning
+  bool at_hand_ = false;         ///< the file as it was when it was opened
+  std::int64_t read_bytes_ = 0;  ///< by all ranks together, as far as it is booked
   std::unique_ptr<Witness> witness_;
 
   std::mutex choice_mutex_;
@@ -174,7 +176,6 @@ class File final : public FileAccess {
   std::atomic<bool> apart_{false};
   std::atomic<bool> has_joined_{false};
 
-  std::uint64_t calls_before_;  ///< in the room, which served other files then
   int fd_ = -1;
   int fd_error_ = 0;
   bool tried_ = false;

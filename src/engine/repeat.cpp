@@ -74,6 +74,8 @@ select::Selector& File::selector() {
   for (auto& track : tracks_) {
     if (track.lease.unbooked > 0) {
       hood_->plans().hits += track.lease.unbooked;
+      if (&track == &track_of(Operation::read))
+        note_read(track.lease.unbooked * track.entry->total_bytes);
       if (track.candidate >= 0) selector_.serve_unattended(track.signature, track.lease.unbooked);
     }
     track.lease = {};
@@ -211,6 +213,7 @@ Outcome File::await_writer(int writer, const Opening& opening) {
 void File::book_repeated(Operation operation, Track& track, const Outcome& verdict,
                          const Visit& visit) {
   ++hood_->plans().hits;
+  if (operation == Operation::read) note_read(track.entry->total_bytes);
   const auto& strategy = table_.rows()[static_cast<std::size_t>(track.row)];
   if (track.candidate < 0) {
     if (noted_ != &track) note_choice(strategy.name, "set");

@@ -28,8 +28,8 @@ inline constexpr std::int64_t most_bytes_ahead = std::int64_t{16} << 20;
 /// What a call finds where it goes, as far as calls of this file tell; equal on all ranks.
 struct Ground {
   bool is_new = false;   ///< nothing was written there before
-  bool prepared = true;  ///< a strategy that warms up has been there, or it is ...
-  bool at_hand = false;  ///< ... of the pages that were brought when the file was opened to be read
+  bool prepared = true;  ///< a strategy that warms up has been there, or ...
+  bool at_hand = false;  ///< ... pages to be read were brought when the file was opened
 
   /// Such a strategy is not cold there; on new ground there is nothing to find ready.
   bool warm() const { return is_new || prepared; }

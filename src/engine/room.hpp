@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/arena.hpp"
+#include "engine/at_hand.hpp"
 #include "engine/learned.hpp"
 #include "engine/plan_cache.hpp"
 #include "mpi/unique.hpp"
@@ -64,10 +65,8 @@ class Neighbourhood {
 
   /// True the first time: whoever asks rehearses. Collective.
   bool take_rehearsal() { return !std::exchange(rehearsed_, true); }
-  /// Whether the program made more than a few calls on the latest file that it opened to read, if
-  /// there was one: then it is likely to do so again.
-  bool makes_use_of_files() const { return makes_use_of_files_; }
-  void note_use_of_file(bool made_use) { makes_use_of_files_ = made_use; }
+  /// Of the program, as far as files tell that it has opened to read.
+  ReadingHabit& habit() { return habit_; }
 
   /// Collective, in the order files are opened: numbers that tell neighbours in that order apart.
   /// They come again soon, so that files of one shape share plans.
@@ -91,7 +90,7 @@ class Neighbourhood {
   std::vector<std::unique_ptr<Room>> pool_;
   int turn_ = 0;
   bool rehearsed_ = false;
-  bool makes_use_of_files_ = true;
+  ReadingHabit habit_;
   PlanCache plans_;
   Learned learned_;
   std::weak_ptr<Joiner> joiner_;

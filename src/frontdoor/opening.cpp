@@ -204,20 +204,14 @@ Agreed agree(File& engine, int error_class, std::int64_t mine) {
   }
 }
 
-/// Collective. Opening shall take little longer by it.
-void bring_at_hand(File& engine, std::int64_t began_ns) {
-  constexpr double share = 1.0 / 8, longest_s = 100e-6;
-  if (!engine.brings_at_hand()) return;
-  const double spent_s = static_cast<double>(now_ns() - began_ns) * 1e-9;
-  const double most_s = std::min(share * spent_s, longest_s);
-  const auto mine = engine.hood().rank() == 0 ? engine.worth_bringing(most_s) : INT64_MAX;
-  const auto bytes = agree(engine, MPI_SUCCESS, mine).least;
-  if (bytes > 0) engine.bring_at_hand(bytes, most_s);
+/// Collective.
+void bring_at_hand(File& engine) {
+  if (engine.may_be_at_hand())
+    engine.set_at_hand(agree(engine, MPI_SUCCESS, engine.bring_at_hand() ? 1 : 0).least != 0);
 }
 
 /// Collective. Any failure leaves the file to the host MPI alone: it is open and works.
-void attach_engine(MPI_Comm comm, const char* name, int mode, Settings settings, MPI_File handle,
-                   std::int64_t began_ns) {
+void attach_engine(MPI_Comm comm, const char* name, int mode, Settings settings, MPI_File handle) {
   auto path = path_of(name);
   Found found{};
   const int opened_before = settings.trace.empty() ? 0 : count_opening(path);
@@ -237,14 +231,13 @@ void attach_engine(MPI_Comm comm, const char* name, int mode, Settings settings,
                                         std::move(settings));
   tell_witness(*file);
   Progress::instance().add(file->engine.get());
-  bring_at_hand(*file->engine, began_ns);
+  bring_at_hand(*file->engine);
   OpenFiles::instance().add(std::move(file));
 }
 
 }  // namespace
 
 int open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* handle) {
-  const auto began_ns = now_ns();
   int inter = 0;
   if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter != 0)
     return REAL(File_open)(comm, name, mode, info, handle);
@@ -257,7 +250,7 @@ int open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File
   const int code = REAL(File_open)(comm, name, mode, info, handle);
   if (code != MPI_SUCCESS || !engine_wanted(settings, mode)) return code;
   try {
-    attach_engine(comm, name, mode, std::move(settings), *handle, began_ns);
+    attach_engine(comm, name, mode, std::move(settings), *handle);
   } catch (const std::exception&) {
     if (rank_in(comm) == 0)
       warn(std::string(name) +

@@ -40,7 +40,7 @@ void read_all_blocks(Checks& t, MPI_File fh, int length, const Bytes& expected) 
 }
 
 void small_blocks(Checks& t) {
-  const Bytes content = content_of(3'000'001);
+  const Bytes content = content_of(1'000'001);
   t.create_file(content);
   for (const int mode : {MPI_MODE_RDONLY, MPI_MODE_RDWR}) {
     OpenFile file(t, mode);
@@ -55,15 +55,15 @@ void large_blocks(Checks& t) {
   for (int pass = 0; pass < 3; ++pass) read_all_blocks(t, file, 150'001, content);
 }
 
-/// Some ranks are inside the beginning, others are not, some ask for nothing.
+/// Some ranks are beyond the end of the file, others ask for nothing.
 void here_and_there(Checks& t) {
-  const Bytes content = content_of(std::size_t{8} << 20);
+  const Bytes content = content_of((1 << 20) + 100);
   t.create_file(content);
   OpenFile file(t, MPI_MODE_RDONLY);
   for (int round = 0; round < 60; ++round) {
-    const bool far = round % 3 == 1 && t.rank == t.ranks - 1;
+    const bool beyond = round % 3 == 1 && t.rank == t.ranks - 1;
     const bool nothing = round % 5 == 4 && t.rank == 0;
-    const MPI_Offset at = MPI_Offset{block} * (round * t.ranks + t.rank) + (far ? 5 << 20 : 0);
+    const MPI_Offset at = MPI_Offset{block} * (round * t.ranks + t.rank) + (beyond ? 1 << 20 : 0);
     read_at(t, file, at, nothing ? 0 : block, content);
   }
 }
@@ -135,18 +135,17 @@ std::string strategy_in_force(MPI_File fh) {
 }
 
 /// The first small reads are loads. Opening has a little time for what that takes, which a busy
-/// machine may use up; not every time.
+/// machine may use up; not every time. All of the file is read, or the next one would not be
+/// brought.
 void first_reads_are_loads(Checks& t) {
-  const Bytes content = content_of(1 << 20);
+  const Bytes content = content_of(std::size_t{32} * block * static_cast<std::size_t>(t.ranks));
   t.create_file(content);
   if (!tells_what_is_in_memory(t.path)) return;
   constexpr int most_tries = 50;
   bool loaded = false;
   for (int i = 0; i < most_tries && !loaded; ++i) {
     OpenFile file(t, MPI_MODE_RDONLY);
-    // Few calls, and the next file would not be worth it.
-    for (int round = 0; round < 20; ++round)
-      read_at(t, file, MPI_Offset{block} * (t.ranks * round + t.rank), block, content);
+    read_all_blocks(t, file, block, content);
     loaded = strategy_in_force(file) == "auto (mapped)";
   }
   t.expect(loaded, "reads by mapping from the first on");

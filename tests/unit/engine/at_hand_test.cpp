@@ -58,11 +58,14 @@ class Filled {
   int fd_ = -1;
 };
 
-std::int64_t faults_so_far() {
+rusage used_so_far() {
   rusage used{};
   EXPECT_EQ(getrusage(RUSAGE_THREAD, &used), 0);
-  return used.ru_minflt + used.ru_majflt;
+  return used;
 }
+std::int64_t faults_so_far() { return used_so_far().ru_minflt + used_so_far().ru_majflt; }
+/// Page faults that had to wait for one.
+std::int64_t device_reads_so_far() { return used_so_far().ru_majflt; }
 
 /// Met by loading from every page of [begin, end).
 std::int64_t faults_of_loads(FileMapping& mapping, int fd, std::int64_t begin, std::int64_t end) {
@@ -76,17 +79,9 @@ std::int64_t faults_of_loads(FileMapping& mapping, int fd, std::int64_t begin, s
 TEST(AtHand, PagesMeetNoFaultsAfterwards) {
   const Filled file;
   if (!file.tells_what_is_in_memory()) GTEST_SKIP() << "needs RWF_NOWAIT of the file system";
-  FileMapping mapping(FileMapping::window_bytes);
-  EXPECT_EQ(worth_bringing(mapping, file.fd(), bytes, long_enough_s), bytes);
-  EXPECT_EQ(faults_of_loads(mapping, file.fd(), 0, bytes), 0);
-}
-
-TEST(AtHand, EveryRankBringsAllOfIt) {
-  const Filled file;
-  if (!file.tells_what_is_in_memory()) GTEST_SKIP() << "needs RWF_NOWAIT of the file system";
   for (int rank = 0; rank < 3; ++rank) {
     FileMapping mapping(FileMapping::window_bytes);
-    bring_at_hand(mapping, file.fd(), bytes, long_enough_s, rank, 3);
+    EXPECT_TRUE(bring_at_hand(mapping, file.fd(), bytes, long_enough_s, rank, 3));
     EXPECT_EQ(faults_of_loads(mapping, file.fd(), 0, bytes), 0) << "rank " << rank;
   }
 }
@@ -94,8 +89,7 @@ TEST(AtHand, EveryRankBringsAllOfIt) {
 TEST(AtHand, WithoutTimeNothingIsBrought) {
   const Filled file;
   FileMapping mapping(FileMapping::window_bytes);
-  EXPECT_EQ(worth_bringing(mapping, file.fd(), bytes, 0), 0);
-  bring_at_hand(mapping, file.fd(), bytes, 0, 0, 1);
+  EXPECT_FALSE(bring_at_hand(mapping, file.fd(), bytes, 0, 0, 1));
   EXPECT_GT(faults_of_loads(mapping, file.fd(), 0, bytes), 0);
 }
 
@@ -103,22 +97,32 @@ TEST(AtHand, NothingIsReadFromTheDevice) {
   const Filled file;
   if (!file.forget()) GTEST_SKIP() << "this file system keeps its files in memory";
   FileMapping mapping(FileMapping::window_bytes);
-  EXPECT_EQ(worth_bringing(mapping, file.fd(), bytes, long_enough_s), 0);
-  bring_at_hand(mapping, file.fd(), bytes, long_enough_s, 1, 2);
-  rusage used{};
-  ASSERT_EQ(getrusage(RUSAGE_THREAD, &used), 0);
-  const auto before = used.ru_majflt;
-  EXPECT_EQ(worth_bringing(mapping, file.fd(), bytes, long_enough_s), 0);
-  ASSERT_EQ(getrusage(RUSAGE_THREAD, &used), 0);
-  EXPECT_EQ(used.ru_majflt, before);
+  const auto before = device_reads_so_far();
+  EXPECT_FALSE(bring_at_hand(mapping, file.fd(), bytes, long_enough_s, 1, 2));
+  EXPECT_EQ(device_reads_so_far(), before);
 }
 
 TEST(AtHand, AFileThatWasCutIsLeftAlone) {
   const Filled file;
   FileMapping mapping(FileMapping::window_bytes);
   ASSERT_EQ(ftruncate(file.fd(), page), 0);
-  EXPECT_LT(worth_bringing(mapping, file.fd(), bytes, long_enough_s), bytes);
-  bring_at_hand(mapping, file.fd(), bytes, long_enough_s, 0, 1);
+  EXPECT_FALSE(bring_at_hand(mapping, file.fd(), bytes, long_enough_s, 0, 1));
+}
+
+TEST(AtHand, OnlyFilesThatFitAWindow) {
+  EXPECT_FALSE(can_be_at_hand(0));
+  EXPECT_TRUE(can_be_at_hand(1));
+  EXPECT_TRUE(can_be_at_hand(FileMapping::window_bytes));
+  EXPECT_FALSE(can_be_at_hand(FileMapping::window_bytes + 1));
+}
+
+TEST(AtHand, NotForAProgramThatReadLittleOfTheLatestFile) {
+  ReadingHabit habit;
+  EXPECT_TRUE(habit.reads_files());
+  habit.note_read(bytes - 1, bytes);
+  EXPECT_FALSE(habit.reads_files());
+  habit.note_read(bytes, bytes);
+  EXPECT_TRUE(habit.reads_files());
 }
 
 }  // namespace
