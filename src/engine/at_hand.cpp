@@ -14,8 +14,8 @@ using Seconds = std::chrono::duration<double>;
 
 /// What a fault brings at least, where the kernel has what surrounds the page.
 constexpr std::int64_t stride = 64 << 10;
-/// How far it is looked ahead for pages that are in memory: each time twice as far, up to what a
-/// single fault can bring.
+/// Every so often one page tells for those before it whether they are in memory: each time for twice
+/// as many, up to what a single fault can bring.
 constexpr std::int64_t longest_look = std::int64_t{2} << 20;
 
 /// Asking does not wait for a device.

@@ -17,11 +17,10 @@
 
 namespace choir {
 
-/// Whether it has paid so far. Of the latest file, if there was one: a program is likely to do so
-/// again.
+/// Whether a program is likely to read what it opens.
 class ReadingHabit {
  public:
-  /// Whether the file was read, if not by loads, then otherwise.
+  /// As it did with the latest file, brought or not; at first it is believed to.
   bool reads_files() const { return reads_files_; }
   /// A file of `size` was closed of which collective calls had read so many bytes.
   void note_read(std::int64_t bytes, std::int64_t size) { reads_files_ = bytes >= size; }
