@@ -14,6 +14,8 @@ void forget_serving(State& s) {
   s.off_reference = 0;
   s.since_examination = 0;
   s.served_s = 0;
+  s.asks_winner = false;
+  s.winners_answers = 0;
 }
 
 namespace {

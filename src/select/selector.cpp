@@ -97,6 +97,7 @@ Decision decide(const Policy& p, const State& s) {
     const int server = serve_cold(p, s);
     return {server, server != s.winner};
   }
+  if (s.phase == Phase::serving && s.asks_winner) return {s.winner};
   if (s.phase == Phase::serving && s.calls < s.quiet_until && !warm_look(p, s)) return {s.winner};
   int wanted = unseen(p, s);
   if (wanted == nobody) wanted = unfinished(p, s);
@@ -340,10 +341,24 @@ bool warms_up_now(const State& s, bool prepared) {
          s.candidates[s.winner].cold_calls > 0;
 }
 
+/// Of calls that are sampled the winner's time may be of long ago, and calls become faster or
+/// slower whoever serves them. So after a look it is timed again, and that counts.
+void ask_winner(const Policy& p, State& s) {
+  if (s.phase == Phase::serving && calls_per_sample(p, s) > 1) s.asks_winner = true;
+}
+
+void hear_winner(const Policy& p, State& s, double cost) {
+  auto& costs = s.candidates[s.winner].costs;
+  if (s.winners_answers++ == 0) costs.clear();
+  costs.add(cost, static_cast<std::size_t>(std::max(1, p.long_race)));
+  if (s.reference > 0) s.reference = costs.mean();
+  s.asks_winner = false;
+}
+
 /// Calls until the next one that is timed; 0: that is the next one.
 std::int64_t calls_until_sample(const Policy& p, const State& s, bool prepared) {
   if (is_brief(s)) return s.calls == 0 ? 0 : s.brief_until - 1 - s.calls;
-  if (warms_up_now(s, prepared)) return 0;
+  if (warms_up_now(s, prepared) || s.asks_winner) return 0;
   const int every = calls_per_sample(p, s);
   return (every - s.calls % every) % every;
 }
@@ -415,6 +430,7 @@ void Selector::record(std::uint64_t signature, int candidate, double slowest_sec
   if (seen_cold_only(*s, candidate)) c.costs.clear();  // now its usual time is known, or its mean
   if (!cold && s->recorded > 1) c.warm = true;
   if (serving) {
+    if (s->asks_winner && !cold) hear_winner(policy_, *s, cost);
     if (c.costs.empty()) c.costs.keep_only(cost);
     s->served_s += slowest_seconds;
     // The first call said little about how long calls are.
@@ -424,6 +440,7 @@ void Selector::record(std::uint64_t signature, int candidate, double slowest_sec
   }
   c.costs.add(cold ? c.cold_cost : cost,
               static_cast<std::size_t>(std::max({1, policy_.calls_each, policy_.long_race})));
+  ask_winner(policy_, *s);
   drop_hopeless(policy_, *s);
   // If nobody else is worth a look yet, the next call can go the short way.
   if (s->recorded == 1 && s->phase == Phase::examining) choose(policy_, *s);

@@ -195,6 +195,28 @@ TEST(ShortCalls, TheLongerWayOfALookIsCounted) {
   EXPECT_GE(count(run(selector, times, 2000), individual), 1);
 }
 
+/// Calls become faster while what they work on comes into the caches. Who is looked at late is
+/// compared with what the winner takes then.
+TEST(ShortCalls, ALateLookIsComparedWithAFreshTime) {
+  Selector selector;
+  const Times times{{30e-6, 26e-6, 20e-6}, {30e-6, 25e-6, 24e-6}};
+  const auto candidates = offered(times);
+  int by_mapping = 0;
+  for (int call = 0; call < 400; ++call) {
+    const bool timed = times_next(selector);
+    const int candidate = selector.next(signature, candidates).candidate;
+    const double slowness = call < 24 ? 1.6 : call < 48 ? 1.2 : 1;
+    const double seconds = slowness * times.truth_s[static_cast<std::size_t>(candidate)];
+    if (timed)
+      selector.record(signature, candidate, seconds, call_bytes);
+    else
+      selector.forgo_time(signature, candidate);
+    by_mapping += candidate == mapped ? 1 : 0;
+  }
+  EXPECT_GE(by_mapping, 390);
+  EXPECT_GE(selector.state(signature)->candidates[individual].calls, 1);
+}
+
 TEST(ShortCalls, CallsOfMillisecondsAreExaminedAtOnce) {
   Selector selector;
   run(selector, {{3e-3, 1e-3, 4e-3}, {2e-3, 1.5e-3, 4e-3}}, 1);
