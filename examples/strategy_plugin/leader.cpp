@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "plan/partition.hpp"
-#include "plan/strategy.hpp"
+#include "plan/plugin.hpp"
 
 namespace {
 

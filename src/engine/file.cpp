@@ -15,6 +15,7 @@
 #include "engine/joiner.hpp"
 #include "engine/progress.hpp"
 #include "mpi/error.hpp"
+#include "plan/plugin.hpp"
 
 namespace choir {
 namespace {

@@ -1,11 +1,12 @@
 // recipe.cpp: from four choices to a plan.
+#include "plan/recipe.hpp"
+
 #include <map>
 #include <numeric>
 #include <stdexcept>
 
 #include "plan/locality.hpp"
 #include "plan/partition.hpp"
-#include "plan/strategy.hpp"
 
 namespace choir {
 namespace {

@@ -5,6 +5,8 @@
 #include <map>
 #include <sstream>
 
+#include "plan/plugin.hpp"
+
 namespace choir::tools {
 namespace {
 

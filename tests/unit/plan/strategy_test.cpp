@@ -10,6 +10,8 @@
 #include <numeric>
 #include <set>
 
+#include "plan/plugin.hpp"
+
 namespace choir {
 namespace {
 
