@@ -213,20 +213,6 @@ Memory Memory::parse(std::string_view text, std::size_t* skipped) {
   return memory;
 }
 
-std::string default_memory_path() {
-  // The XDG rules: a relative path is to be ignored.
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache && cache[0] == '/') return std::string(cache) + "/choir/memory";
-  const char* home = std::getenv("HOME");
-  if (home && home[0] == '/') return std::string(home) + "/.cache/choir/memory";
-  return {};
-}
-
-std::string memory_path(const std::string& setting) {
-  if (setting == "off") return {};
-  return setting == "on" ? default_memory_path() : setting;
-}
-
 Memory load_memory(const std::string& path, std::string* why) {
   if (path.empty()) return {};
   const Descriptor in(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
