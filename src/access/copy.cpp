@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "access/block_copy.hpp"
 #include "access/streaming.hpp"
 
 namespace choir {
@@ -18,7 +17,7 @@ void copy_fixed(char* to, std::int64_t to_stride, const char* from, std::int64_t
 void copy_any(char* to, std::int64_t to_stride, const char* from, std::int64_t from_stride,
               std::int64_t length, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i)
-    copy_block(to + i * to_stride, from + i * from_stride, length);
+    std::memcpy(to + i * to_stride, from + i * from_stride, static_cast<std::size_t>(length));
 }
 
 /// The runs of a stream range, one at a time, with parts of them taken from the front.

@@ -1,11 +1,8 @@
 #include "engine/agreement.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <limits>
 
-#include "engine/own_core.hpp"
 #include "mpi/error.hpp"
 #include "mpi/real.hpp"
 
@@ -13,9 +10,6 @@ namespace choir {
 namespace {
 
 constexpr auto highest = std::numeric_limits<std::int64_t>::max();
-
-/// As a vote tells it.
-std::int32_t this_core() { return sched_getcpu() + 1; }
 
 }  // namespace
 
@@ -58,30 +52,6 @@ void ring_sleepers(Neighbourhood& hood, Room& room) {
 
 }  // namespace
 
-bool shares_core(Neighbourhood& hood, Arena& arena) {
-  const auto here = this_core();
-  for (int local = 0; local < hood.local_ranks(); ++local)
-    if (local != hood.local() && arena.vote(0, local).core == here &&
-        arena.vote(1, local).core == here)
-      return true;
-  return false;
-}
-
-void give_way(Neighbourhood& hood, Arena& arena) {
-  const auto here = this_core();
-  std::vector<int> taken;
-  bool moves = false;  // of two on one core the higher rank: both would meet on the next
-  for (int local = 0; local < hood.local_ranks(); ++local) {
-    if (local == hood.local()) continue;
-    for (const int parity : {0, 1}) {
-      const auto core = arena.vote(parity, local).core;
-      taken.push_back(core - 1);
-      moves = moves || (core == here && local < hood.local());
-    }
-  }
-  if (!moves || !change_core_once(taken)) sched_yield();
-}
-
 Opening::Opening(Neighbourhood& hood, Room& room, const Ballot& mine, const VoteContent& vote)
     : hood_(hood),
       room_(room),
@@ -94,7 +64,6 @@ Opening::Opening(Neighbourhood& hood, Room& room, const Ballot& mine, const Vote
   count_arrivals();
   auto& slot = votes_[hood.local()];
   static_cast<VoteContent&>(slot) = vote;  // what others look at meanwhile is left alone
-  slot.core = this_core();
   arrive_by_vote(slot);
 }
 
@@ -126,17 +95,6 @@ bool Opening::all_arrived() {
   return arrived_ == local_ranks_;
 }
 
-bool Opening::waits_for_own_core() const {
-  if (arrived_ >= local_ranks_) return false;
-  // Its vote of the meeting before: the other one may be being written.
-  const auto core = room_.arena->vote(1 - parity_, arrived_).core;
-  return core != 0 && core == this_core();
-}
-
-bool Opening::came_on_own_core(int local) const {
-  return votes_[local].core != 0 && votes_[local].core == this_core();
-}
-
 Opening::Common Opening::local_common() const {
   Common common{highest, highest, highest, highest, 0};
   for (int local = 0; local < local_ranks_; ++local) {
@@ -160,35 +118,12 @@ void Opening::conclude(const Common& common) {
   shift_ = nobody_asks ? 0 : common.low_shift;
 }
 
-/// The usual end of a repeated call, in one pass over the votes: every rank asks for something, and
-/// has run ahead as this one has. False: conclude() has to tell.
-bool Opening::conclude_alike() {
-  const auto& mine = votes_[hood_.local()];
-  if (mine.ran_ahead == 0 || mine.plan_name == 0) return false;
-  auto& verdict = early_verdict_;
-  verdict.end_of_file = mine.early_end_of_file;
-  for (int local = 0; local < local_ranks_; ++local) {
-    const auto& vote = votes_[local];
-    if (vote.plan_name != mine.plan_name || vote.shift != mine.shift || !vote.asks ||
-        vote.error != 0 || vote.ran_ahead != mine.ran_ahead || vote.writer != mine.writer)
-      return false;
-    verdict.error = std::max(verdict.error, vote.early_error);
-    verdict.end_of_file = std::min(verdict.end_of_file, vote.early_end_of_file);
-    verdict.elapsed_ns = std::max(verdict.elapsed_ns, vote.early_elapsed_ns);
-  }
-  shift_ = mine.shift;
-  known_ = all_ran_ahead_ = true;
-  return true;
-}
-
 /// On one node only: elsewhere a rank that runs ahead would save no message.
 void Opening::conclude_early() {
-  const auto strategy = votes_[0].ran_ahead, writer = votes_[0].writer;
-  all_ran_ahead_ = (known_ || votes_[0].plan_name == 0) && error_ == 0 && strategy != 0;
+  const auto strategy = votes_[0].ran_ahead;
+  all_ran_ahead_ = known_ && error_ == 0 && strategy != 0;
   for (int local = 1; local < local_ranks_; ++local)
-    if (votes_[local].ran_ahead != strategy || votes_[local].writer != writer ||
-        (!known_ && votes_[local].plan_name != 0))
-      all_ran_ahead_ = false;
+    if (votes_[local].ran_ahead != strategy) all_ran_ahead_ = false;
   if (!all_ran_ahead_) return;
   early_verdict_ = votes_[0].early();
   for (int local = 1; local < local_ranks_; ++local) early_verdict_.add(votes_[local].early());
@@ -246,10 +181,8 @@ bool Opening::poll() {
     if (hood_.one_node() || hood_.is_leader()) {
       if (!all_arrived()) return false;
       if (hood_.one_node()) {
-        if (!conclude_alike()) {
-          conclude(local_common());
-          conclude_early();
-        }
+        conclude(local_common());
+        conclude_early();
         phase_ = Phase::done;
       } else {
         start_reduction();

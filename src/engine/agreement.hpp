@@ -20,26 +20,17 @@ class Opening {
   /// Advances; true once the ballots of all ranks are known.
   bool poll();
   bool done() const { return phase_ == Phase::done; }
-  std::uint64_t number() const { return number_; }
   /// In rank order. Valid until the call closes. Not filled if known() is true and there are
   /// several nodes.
   std::span<const Ballot> ballots() const {
     return {room_.arena->ballots(parity_), static_cast<std::size_t>(ranks_)};
   }
-  /// What this rank asks.
-  const Ballot& mine() const { return ballots()[static_cast<std::size_t>(hood_.rank())]; }
   /// Every rank named the same cached plan with the same shift.
   bool known() const { return known_; }
   /// The error class of the first rank that brought one; 0: none.
   int error() const { return error_; }
   std::int64_t shift() const { return shift_; }
-  /// Whether the next one waited for was last seen on the core this rank is on: it cannot come
-  /// while this rank only looks.
-  bool waits_for_own_core() const;
-  /// The same of a rank of the node that has come.
-  bool came_on_own_core(int local) const;
-  /// Every rank has moved its bytes already, or left them to the same writer, by the same strategy
-  /// and for the plan all of them know; or, by one that needs no plan, for none.
+  /// Every rank has moved its bytes already, by the same strategy and for the plan all of them know.
   bool all_ran_ahead() const { return all_ran_ahead_; }
   /// How that went: worst error, lowest end of file, longest time.
   const Outcome& early_verdict() const { return early_verdict_; }
@@ -63,7 +54,6 @@ class Opening {
   void arrive_by_vote(Vote& slot);
   bool all_arrived();
   Common local_common() const;
-  bool conclude_alike();
   void conclude(const Common& common);
   void conclude_early();
   void start_reduction();
@@ -123,13 +113,6 @@ bool complete(const Neighbourhood& hood, const std::atomic<std::uint64_t>& count
               std::uint64_t number);
 /// Tests a request of our own.
 bool finished(MPI_Request& request);
-
-/// Whether another rank of the node came to its last two meetings on the core this rank is on: it
-/// may not be able to go on while this rank only looks. Any thread may ask.
-bool shares_core(Neighbourhood& hood, Arena& arena);
-/// Such a rank gives way: it moves to a core where no rank of the node was seen last, unless the
-/// other one does so, or else lets others run on this one.
-void give_way(Neighbourhood& hood, Arena& arena);
 
 /// Rings every rank of this node.
 void ring_all(Neighbourhood& hood, Room& room);

@@ -52,7 +52,6 @@ void Arena::lay_out() {
   };
   board_ = place(sizeof(Board));
   gate_ = place(sizeof(Gate));
-  announcement_ = place(sizeof(Announcement));
   bells_ = place(static_cast<std::int64_t>(sizeof(Bell)) * shape_.local_ranks);
   ballots_ = place(2 * static_cast<std::int64_t>(sizeof(Ballot)) * shape_.ranks);
   votes_ = place(2 * static_cast<std::int64_t>(sizeof(Vote)) * shape_.local_ranks);

@@ -64,10 +64,8 @@ struct VoteContent {
   std::int32_t error = 0;       ///< an MPI error class
   bool asks = false;            ///< for any byte at all
   std::uint16_t ran_ahead = 0;  ///< 1 + the strategy by which the rank has moved its bytes already
-  std::uint16_t writer = 0;     ///< 1 + the local rank it has left them to; 0: to nobody
   // How that went.
   std::int32_t early_error = 0;
-  std::int32_t core = 0;  ///< 1 + the one it came on; 0: unknown
   std::int64_t early_end_of_file = 0;
   std::int64_t early_elapsed_ns = 0;
 
@@ -79,7 +77,7 @@ struct VoteContent {
   }
 };
 
-/// All that a repeated call has to hear of a neighbour, in one cache line.
+/// What the others of the node have to hear of a rank, in one cache line.
 struct alignas(64) Vote : VoteContent {
   /// 1 + the number of the meeting this is the vote of, written last. The others look at it until
   /// it changes, and the vote has come with it.
@@ -116,13 +114,6 @@ struct alignas(64) Board {
   Outcome verdict;
 };
 
-/// How a gathered write went, told by who wrote it.
-struct alignas(64) Announcement {
-  std::atomic<std::uint64_t> number{0};  ///< 1 + that of the meeting it is about, written last
-  std::int32_t error = 0;                ///< an MPI error class
-  std::int64_t elapsed_ns = 0;
-};
-
 struct ArenaShape {
   int local_ranks = 1;
   int ranks = 1;
@@ -143,7 +134,6 @@ class Arena {
 
   Board& board() { return *at<Board>(board_); }
   Gate& gate() { return *at<Gate>(gate_); }
-  Announcement& announcement() { return *at<Announcement>(announcement_); }
   Bell& bell(int local) { return at<Bell>(bells_)[local]; }
   /// Ballots of all ranks of the job, in rank order, for calls of even and odd number.
   Ballot* ballots(int parity) {
@@ -175,7 +165,7 @@ class Arena {
   void lay_out();
 
   ArenaShape shape_;
-  std::int64_t board_ = 0, gate_ = 0, announcement_ = 0, bells_ = 0, ballots_ = 0, votes_ = 0,
+  std::int64_t board_ = 0, gate_ = 0, bells_ = 0, ballots_ = 0, votes_ = 0,
                outcomes_ = 0, tokens_ = 0, controls_ = 0, data_ = 0, coverage_ = 0, size_ = 0;
   char* base_ = nullptr;
 };

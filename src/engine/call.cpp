@@ -62,24 +62,35 @@ bool keeps_alignment(std::int64_t shift, const Parameters& parameters) {
   return shift % period == 0 && shift % page == 0;
 }
 
+/// What a rank tells the others of its request.
+Ballot ballot_of(const Access& access, const Shape& shape) {
+  Ballot mine;
+  const auto span = access.span();
+  mine.low = span.begin;
+  mine.high = span.end;
+  mine.grain_exponent =
+      static_cast<std::uint8_t>(std::countr_zero(static_cast<std::uint64_t>(access.grain())));
+  mine.bytes = access.bytes();
+  mine.pieces = static_cast<std::uint64_t>(access.pieces()) & 0xffff'ffff'ffff;
+  mine.hash = mine.bytes > 0 ? access.relative_hash() : 0;
+  mine.shape_kind = static_cast<std::uint8_t>(shape.kind);
+  mine.shape_words = shape.words;
+  return mine;
+}
+
+/// Bytes this rank got or gave in a call without error.
+std::int64_t bytes_moved(const CallRequest& request, const Outcome& verdict) {
+  const auto& access = request.access;
+  if (verdict.end_of_file == no_end_of_file || request.operation == Operation::write)
+    return access.bytes();
+  const auto end = access.file.position_of(verdict.end_of_file);
+  return std::clamp<std::int64_t>(end - access.begin, 0, access.bytes());
+}
+
 }  // namespace
 
 Call::Call(File& file, CallRequest request, std::shared_ptr<JointCall> joint)
     : file_(file), request_(std::move(request)), joint_(std::move(joint)), started_ns_(now_ns()) {}
-Call::Call(File& file, CallRequest request, Ahead ahead)
-    : file_(file),
-      request_(std::move(request)),
-      state_(State::opening),
-      number_(ahead.number),
-      guess_(std::move(ahead.track.entry)),
-      plan_(std::move(ahead.track.plan)),
-      ran_ahead_(true),
-      gathering_(ahead.track.gathering),
-      row_(ahead.track.row),
-      started_ns_(now_ns()) {
-  opening_.emplace(std::move(ahead.opening));
-  executed_ns_ = started_ns_;
-}
 Call::~Call() = default;
 
 bool Call::poll() {
@@ -95,8 +106,6 @@ bool Call::poll() {
       return joint_->poll(*this);
     case State::opening:
       return opening_->poll() && finish_opening();
-    case State::gathered:
-      return finish_gathered();
     case State::executing:
       return execute();
     case State::closing:
@@ -130,7 +139,6 @@ bool Call::begin() {
   Vote vote;
   const auto mine = ballot(vote);
   run_ahead(vote);
-  run_alone(vote);
   opening_.emplace(file_.hood(), file_.room(), mine, vote);
   state_ = State::opening;
   if (opening_->poll()) finish_opening();
@@ -173,7 +181,6 @@ void Call::learn_pattern(const Opened& opened) {
                .value();
   }
   pattern_->name = name_of(pattern_->key, pattern_->span);
-  pattern_->adjacent = adjacent_blocks(pattern_->ranks);
   pattern_->dense = fill_their_span(pattern_->ranks);
   pattern_->signature = select::combined_signature(sum, static_cast<int>(ballots.size()));
   if (file_.settings().plan_cache_bytes > 0) cache.insert(pattern_);
@@ -200,40 +207,15 @@ std::shared_ptr<const Plan> Call::plan_for(int row) {
   return std::make_shared<const Plan>(std::move(moved));
 }
 
-/// Everyone has left its bytes: the writer's word ends the call.
-bool Call::finish_gathered() {
-  auto& hood = file_.hood();
-  auto& room = file_.room();
-  if (hood.local() == gathering_.writer) {
-    const auto verdict = write_left(gathering_, hood, room, file_, number_,
-                                    guess_->span_at(opening_->shift()), opening_->early_verdict());
-    if (context_) {
-      ++context_->traffic.requests;
-      context_->traffic.storage_bytes += guess_->span.size();
-      ++context_->traffic.cycles;
-      context_->traffic.storage_ns += now_ns() - opened_ns_;
-    }
-    finish_ahead(verdict);
-    return true;
-  }
-  const auto told = told_by_writer(*room.arena, number_);
-  if (told) finish_ahead(*told);
-  return told.has_value();
-}
-
 /// Everyone ran ahead: what is left is to take note.
 void Call::finish_ahead(const Outcome& verdict) {
-  learn_pattern({opening_->known(), opening_->shift(), opening_->ballots()});
+  learn_pattern({true, opening_->shift(), {}});
   look_at_ground(*pattern_, shift_);
   signature_ = signature_of(*pattern_);
   reason_ = "set";
-  if (!plan_was_known_) {
-    note_brief_choice();
-    plan_ = plan_for(row_);
-  } else if (!file_.fixed_row(request_.operation)) {
+  if (!file_.fixed_row(request_.operation)) {
     file_.note_signature(signature_);
     auto& selector = file_.selector();
-    timed_ = !offered_.empty() || selector.wants_time(signature_, ground_.warm());
     take_choice(offered_.empty() ? selector.serve(signature_)
                                  : selector.next(signature_, offered_));
   }
@@ -241,37 +223,17 @@ void Call::finish_ahead(const Outcome& verdict) {
   take_verdict(verdict);
 }
 
-/// The next call of this kind may take the short way, if ranks need each other for nothing.
-void Call::leave_track() {
-  if (!request_.may_use_host || !file_.hood().one_node() || file_.settings().plan_cache_bytes == 0)
-    return;
-  if (candidate_ < 0 && !file_.fixed_row(request_.operation)) return;  // nobody was asked
-  const auto gathering = gathering_with(*plan_, *pattern_);
-  if (!gathering && !plan_->independent()) return;
-  file_.note_choice(strategy(), reason_);
-  file_.set_track(request_.operation,
-                  {pattern_, plan_, request_.access.file.tile, row_, candidate_, signature_,
-                   ground_.apart(), opening_->mine(), gathering},
-                  ground_);
-}
-
 bool Call::finish_opening() {
   opened_ns_ = now_ns();
   if (opening_->all_ran_ahead()) {
-    if (!gathering_) {
-      finish_ahead(opening_->early_verdict());
-      return true;
-    }
-    state_ = State::gathered;
-    finish_gathered();
+    finish_ahead(opening_->early_verdict());
     return true;
   }
   if (ran_ahead_) {  // in vain
     ran_ahead_ = false;
-    if (guess_) ++guess_->vain_runs_ahead;
+    ++guess_->vain_runs_ahead;
     tasks_.clear();
     context_.reset();
-    gathering_ = {};
     row_ = -1;
   }
   if (opening_->error() != 0) {  // every rank knows it already: nothing to close
@@ -406,15 +368,11 @@ bool Call::take_verdict(const Outcome& verdict) {
   if (candidate_ >= 0) {
     if (verdict.error != 0 || bytes == 0)
       file_.selector().abandon(signature_, candidate_);
-    else if (!timed_)
-      file_.selector().forgo_time(signature_, candidate_);
     else
       file_.selector().record(signature_, candidate_,
                               static_cast<double>(verdict.elapsed_ns) * 1e-9, bytes, cold_);
   }
   if (verdict.error == 0) file_.note_filled(request_.operation, *pattern_, shift_);
-  if (request_.operation == Operation::read) file_.note_read(bytes);
-  if (verdict.error == 0 && opening_) leave_track();
   finish(verdict.error);
   return true;
 }

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/repeat.hpp"
+#include "engine/agreement.hpp"
 #include "engine/task.hpp"
 #include "plan/strategy.hpp"
 #include "select/selector.hpp"
@@ -19,6 +19,15 @@ namespace choir {
 
 class File;
 class JointCall;
+
+/// What a call finds where it goes, as far as calls of this file tell; equal on all ranks.
+struct Ground {
+  bool is_new = false;   ///< nothing was written there before
+  bool prepared = true;  ///< a strategy that warms up has been there
+
+  /// Such a strategy is not cold there; on new ground there is nothing to find ready.
+  bool warm() const { return is_new || prepared; }
+};
 
 /// What the program asked for.
 struct CallRequest {
@@ -41,8 +50,6 @@ class Call {
  public:
   /// A call with `joint` is a member of it: it agrees and runs together with the others.
   Call(File& file, CallRequest request, std::shared_ptr<JointCall> joint = nullptr);
-  /// A call that has begun by repeating another.
-  Call(File& file, CallRequest request, Ahead ahead);
   ~Call();
 
   /// Before it enters its file's queue: it waits there until a joiner starts it.
@@ -64,7 +71,7 @@ class Call {
 
  private:
   friend class JointCall;
-  enum class State { queued, joined, opening, gathered, executing, host, closing, done };
+  enum class State { queued, joined, opening, executing, host, closing, done };
 
   bool begin();
   bool finish_opening();
@@ -76,7 +83,6 @@ class Call {
   Ballot ballot(Vote& vote);
   void look_at_ground(const PlanEntry& pattern, std::int64_t shift);
   std::uint64_t signature_of(const PlanEntry& pattern) const;
-  void leave_track();
   Situation situation_of(const PlanEntry& pattern) const;
   std::optional<int> expected_row();
   int expected_candidate();
@@ -85,11 +91,7 @@ class Call {
                                                 const Situation& situation) const;
   /// Whether this rank may move its bytes before it knows what the others ask.
   bool may_run_ahead() const;
-  Gathering gathering_with(const Plan& plan, const PlanEntry& pattern) const;
   void run_ahead(Vote& vote);
-  void run_alone(Vote& vote);
-  std::optional<int> row_if_allowed(const char* strategy) const;
-  bool finish_gathered();
   void finish_ahead(const Outcome& verdict);
   void learn_pattern(const Opened& opened);
   /// Everyone's request, where it is.
@@ -102,7 +104,6 @@ class Call {
   int choose(const PlanInput& in, const Situation& situation);
   const select::Remembered* inheritance(std::uint64_t signature) const;
   int take_choice(const select::Choice& choice);
-  void note_brief_choice();
   std::shared_ptr<const Plan> plan_for(int row);
   /// Where the call runs: its own file's room, or that of the joint call it belongs to.
   void make_context(Neighbourhood& hood, Room& room, std::size_t first_aggregator,
@@ -133,8 +134,7 @@ class Call {
   std::optional<Context> context_;
   Tasks tasks_;
   bool plan_was_known_ = false;
-  bool ran_ahead_ = false;  ///< this rank has moved its bytes before the opening ...
-  Gathering gathering_;     ///< ... or has left them to another
+  bool ran_ahead_ = false;  ///< this rank has moved its bytes before the opening
 
   // What was chosen and how long it took, for the selector and the trace.
   int row_ = -1;                ///< of the file's strategy table
@@ -147,7 +147,6 @@ class Call {
   Extent span_;    ///< everyone's, for auto
   Ground ground_;  ///< what auto finds there
   bool cold_ = false;
-  bool timed_ = true;  ///< the selector wants to know
   std::int64_t started_ns_ = 0, opened_ns_ = 0, planned_ns_ = 0, executed_ns_ = 0;
 };
 

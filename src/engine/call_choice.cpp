@@ -11,13 +11,19 @@
 namespace choir {
 namespace {
 
+/// Most calls of a pattern in which ranks moved their bytes ahead in vain: then it is left alone.
+constexpr int most_vain_runs_ahead = 2;
+/// Most bytes a rank moves before it knows that the others ask as before: if they do not, it moves
+/// them again.
+constexpr std::int64_t most_bytes_ahead = std::int64_t{16} << 20;
+
 select::Debut debut_of(const Strategy& strategy) {
   if (!strategy.alone) return select::Debut::costly;
   return strategy.warms_up ? select::Debut::light : select::Debut::free;
 }
 
 /// Of a signature; those below it are the operation and whether the host may serve.
-constexpr std::uint64_t apart_bit = 4;
+constexpr std::uint64_t new_ground_bit = 4;
 
 }  // namespace
 
@@ -31,10 +37,10 @@ void Call::look_at_ground(const PlanEntry& pattern, std::int64_t shift) {
 }
 
 /// New ground is a pattern of its own: blocks must be found, and who is fastest there need not be
-/// so where the program writes again. Pages at hand are another.
+/// so where the program writes again.
 std::uint64_t Call::signature_of(const PlanEntry& pattern) const {
   return pattern.signature + (request_.operation == Operation::write ? 1U : 0U) +
-         (request_.may_use_host ? 2U : 0U) + (ground_.apart() ? apart_bit : 0U);
+         (request_.may_use_host ? 2U : 0U) + (ground_.is_new ? new_ground_bit : 0U);
 }
 
 Situation Call::situation_of(const PlanEntry& pattern) const {
@@ -84,87 +90,31 @@ std::shared_ptr<const Plan> Call::plan_ahead(int row) const {
   return kept;
 }
 
-Gathering Call::gathering_with(const Plan& plan, const PlanEntry& pattern) const {
-  return gathering_of(plan, pattern, request_.operation, file_.hood(), file_.room().arena->shape());
-}
-
 bool Call::may_run_ahead() const {
   return guess_ && file_.hood().one_node() && request_.error == 0 &&
          request_.access.bytes() <= most_bytes_ahead &&
          guess_->vain_runs_ahead <= most_vain_runs_ahead;
 }
 
-/// A pattern seen before and a strategy that needs no other rank, or one to whom the bytes can be
-/// left: this rank moves its bytes first, and one meeting of the ranks serves for opening and
-/// closing the call.
+/// A pattern seen before and a strategy that needs no other rank: this rank moves its bytes first,
+/// and one meeting of the ranks serves for opening and closing the call.
 void Call::run_ahead(Vote& vote) {
   if (!request_.may_use_host || !may_run_ahead()) return;
   look_at_ground(*guess_, vote.shift);
   const auto row = expected_row();
   if (!row) return;
   const auto plan = plan_ahead(*row);
-  if (!plan) return;
-  gathering_ = gathering_with(*plan, *guess_);
-  if (!gathering_ && !plan->independent()) return;
+  if (!plan || !plan->independent()) return;
   plan_ = plan;
   row_ = *row;
   make_context(file_.hood(), file_.room(), 0, {guess_->ranks}, guess_->grain);
-  // Repeated calls (repeat.hpp) time nothing else, and are compared with this one.
   const auto began = now_ns();
-  if (gathering_) {
-    leave_bytes(gathering_, *file_.room().arena, guess_->span.begin + vote.shift, request_.access,
-                request_.memory);
-    context_->traffic.bytes_in_node += request_.access.bytes();
-    context_->traffic.exchange_ns += now_ns() - began;
-  } else {
-    add_tasks();
-    for (auto& task : tasks_)
-      while (!task->done()) task->poll();
-  }
+  add_tasks();
+  for (auto& task : tasks_)
+    while (!task->done()) task->poll();
   executed_ns_ = now_ns();
   vote.ran_ahead = static_cast<std::uint16_t>(row_ + 1);
-  vote.writer = static_cast<std::uint16_t>(gathering_.writer + 1);
   vote.set_early(outcome(began));
-  ran_ahead_ = true;
-}
-
-/// The row of a strategy, if it may serve; nothing: another one has to.
-std::optional<int> Call::row_if_allowed(const char* strategy) const {
-  const auto row = file_.strategies().find(strategy);
-  const auto fixed = file_.fixed_row(request_.operation);
-  if (fixed) return fixed == row ? row : std::nullopt;
-  const auto& candidates = file_.candidates();
-  const bool offered =
-      row && std::find(candidates.begin(), candidates.end(), *row) != candidates.end();
-  return offered ? row : std::nullopt;
-}
-
-/// A pattern that was not seen before. If it is one small block of a local file, nobody reads it
-/// faster than its rank, whatever the others ask; and if they all do the same, the call is over
-/// when they meet.
-void Call::run_alone(Vote& vote) {
-  constexpr std::int64_t most_bytes = 16 << 10;
-  if (guess_ || request_.error != 0 || !request_.may_use_host ||
-      request_.operation != Operation::read || request_.access.bytes() > most_bytes ||
-      !file_.hood().one_node() || !file_.is_local() || file_.witness().wanted())
-    return;
-  const auto one = single_transfer(request_.operation, request_.access, request_.memory);
-  if (!one) return;
-  const bool by_mapping = file_.ground(request_.operation, request_.access.span()).at_hand &&
-                          is_plain_copy(request_.operation, *one);
-  const auto row = row_if_allowed(by_mapping ? "mapped" : "individual");
-  int error = 0;
-  Storage* const storage = row ? file_.storage(error) : nullptr;
-  if (storage == nullptr) return;
-  const auto began = now_ns();
-  const auto moved = by_mapping ? move_mapped(file_, request_.operation, *one)
-                                : storage->move(request_.operation, *one);
-  executed_ns_ = now_ns();
-  row_ = *row;
-  vote.ran_ahead = static_cast<std::uint16_t>(row_ + 1);
-  vote.early_error = error_class_of(moved.error);
-  vote.early_end_of_file = moved.end_of_file;
-  vote.early_elapsed_ns = executed_ns_ - began;
   ran_ahead_ = true;
 }
 
@@ -185,7 +135,7 @@ int Call::choose(const PlanInput& in, const Situation& situation) {
     file_.selector().seed(signature_, *remembered);
   const auto choice = file_.selector().next(signature_, offered_);
   if (choice.candidate < 0) return *file_.strategies().find("two_phase");
-  if (choice.phase != select::Phase::brief) file_.note_signature(signature_);
+  file_.note_signature(signature_);
   return take_choice(choice);
 }
 
@@ -211,21 +161,11 @@ std::vector<select::Candidate> Call::candidates_for(const PlanInput& in,
 const select::Remembered* Call::inheritance(std::uint64_t signature) const {
   const auto& selector = file_.selector();
   if (!ground_.is_new || selector.state(signature) != nullptr) return nullptr;
-  const auto* const elsewhere = selector.state(signature - apart_bit);
+  const auto* const elsewhere = selector.state(signature - new_ground_bit);
   if (elsewhere == nullptr) return nullptr;
   const auto row = file_.strategies().find(elsewhere->remembered.name);
   if (!row || file_.strategies().rows()[static_cast<std::size_t>(*row)].warms_up) return nullptr;
   return &elsewhere->remembered;
-}
-
-/// All ranks ran alone, before anybody was asked.
-void Call::note_brief_choice() {
-  if (file_.fixed_row(request_.operation)) return;
-  const auto& candidates = file_.candidates();
-  const auto place = std::find(candidates.begin(), candidates.end(), row_) - candidates.begin();
-  const auto choice = file_.selector().serve_briefly(signature_, static_cast<int>(place));
-  reason_ = "one small block of each rank";
-  if (choice.candidate >= 0) take_choice(choice);
 }
 
 /// Takes note of the selector's word; the row it means.

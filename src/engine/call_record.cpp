@@ -38,10 +38,7 @@ void Call::witness() {
   if (planned_ns_ > 0) record.seconds.plan = seconds(opened_ns_, planned_ns_);
   record.seconds.exchange = static_cast<double>(traffic.exchange_ns) * 1e-9;
   record.seconds.storage = static_cast<double>(traffic.storage_ns) * 1e-9;
-  if (gathering_)
-    record.seconds.wait = std::max(0.0, record.seconds.total - record.seconds.agree -
-                                            record.seconds.exchange - record.seconds.storage);
-  else if (executed_ns_ > 0)
+  if (executed_ns_ > 0)
     record.seconds.wait = std::max(
         0.0, seconds(ran_ahead_ ? started_ns_ : planned_ns_, ran_ahead_ ? executed_ns_ : now) -
                  record.seconds.exchange - record.seconds.storage);

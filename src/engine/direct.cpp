@@ -186,24 +186,4 @@ void add_direct(Context& context, Tasks& tasks) {
   tasks.push_back(std::make_unique<Direct>(context));
 }
 
-void run_direct(Context& context) {
-  Direct task(context);
-  while (!task.done()) task.poll();
-}
-
-bool needs_no_queue(Operation operation, std::int64_t bytes) {
-  return bytes > 0 && bytes <= most_bytes_at_once &&
-         (operation == Operation::read || bytes < least_queued);
-}
-
-std::optional<Transfer> single_transfer(Operation operation, const Access& access,
-                                        const Memory& memory) {
-  const auto bytes = access.bytes();
-  if (!access.file.tile->is_contiguous() || !memory.layout.tile->is_contiguous() ||
-      !needs_no_queue(operation, bytes))
-    return std::nullopt;
-  return Transfer{access.file.offset_of(access.begin),
-                  reinterpret_cast<char*>(memory.layout.offset_of(0)), bytes};
-}
-
 }  // namespace choir

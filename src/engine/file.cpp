@@ -11,7 +11,6 @@
 #include <cstring>
 #include <sstream>
 
-#include "engine/at_hand.hpp"
 #include "engine/joiner.hpp"
 #include "engine/progress.hpp"
 #include "mpi/error.hpp"
@@ -152,15 +151,11 @@ File::File(std::shared_ptr<Neighbourhood> hood, FileFacts facts, Settings settin
   // One node has no metadata server to overload, and a file deleted while open stays usable, as it
   // does natively.
   if (hood_->one_node()) open_descriptor();
-  // Making a mapping takes longer than a small call; opening takes longer than either.
-  if (fd_ >= 0 && hood_->one_node() && facts_.local_file_system) mapping_.view(fd_, 0);
 }
 
 File::~File() {
-  selector();  // what repeated calls have not told yet
-  if (may_be_at_hand()) hood_->habit().note_read(read_bytes_, facts_.size);
   for (const auto signature : signatures_)
-    if (const auto* state = selector().state(signature))
+    if (const auto* state = selector_.state(signature))
       hood_->learned().remember(facts_.file_system, signature, state->result());
   hood_->learned().store(*hood_, settings_.memory);
   storage_.reset();  // its thread may still be about to ring our bell
@@ -171,7 +166,6 @@ File::~File() {
 
 void File::change_settings(const Settings& settings) {
   settings_ = settled(settings, hood_->topology());
-  tracks_ = {};
   settings_.cycle_buffer_bytes =
       std::min(settings_.cycle_buffer_bytes, room_->arena->shape().capacity);
   settings_.cycle_buffer_max_bytes =
@@ -328,7 +322,6 @@ std::pair<std::string, std::string> File::last_choice() {
 void File::note_choice(std::string_view strategy, std::string_view reason) {
   const std::lock_guard lock(choice_mutex_);
   if (choice_.first == strategy && choice_.second == reason) return;
-  noted_ = nullptr;
   choice_ = {std::string(strategy), std::string(reason)};
 }
 
@@ -336,7 +329,6 @@ void File::size_changed() {
   const std::lock_guard lock(mutex_);
   mapping_.forget_reserved();
   written_.clear();
-  at_hand_ = false;
 }
 
 Ground File::ground(Operation operation, Extent span) const {
@@ -344,8 +336,7 @@ Ground File::ground(Operation operation, Extent span) const {
   if (span.empty() || !facts_.local_file_system || !hood_->one_node()) return {};
   if (operation == Operation::write)
     return {!written_.covers(span), prepared_to_write_.covers(span)};
-  const bool at_hand = at_hand_ && span.end <= facts_.size;
-  return {false, at_hand || prepared_to_read_.covers(span), at_hand};
+  return {false, prepared_to_read_.covers(span)};
 }
 
 void File::note_ground(Operation operation, Extent span, int row) {
@@ -359,25 +350,6 @@ void File::note_ground(Operation operation, Extent span, int row) {
 void File::note_filled(Operation operation, const PlanEntry& pattern, std::int64_t shift) {
   if (operation == Operation::write && pattern.dense && facts_.local_file_system)
     mapping_.note_filled(pattern.span_at(shift));
-}
-
-/// With more ranks than cores, or where `mapped` may not serve, it would be in vain.
-bool File::may_be_at_hand() const {
-  const auto mapped = table_.find("mapped");
-  const auto is_mapped = [&](int row) { return row == mapped; };
-  const bool may_serve = fixed_read_
-                             ? fixed_read_ == mapped
-                             : std::any_of(candidates_.begin(), candidates_.end(), is_mapped);
-  return may_serve && facts_.local_file_system && hood_->one_node() && !hood_->crowded() &&
-         can_be_at_hand(facts_.size) && (facts_.mode & MPI_MODE_WRONLY) == 0 &&
-         settings_.fault.empty();
-}
-
-bool File::bring_at_hand() {
-  constexpr double most_s = 200e-6;
-  return fd_ >= 0 && readable_ && hood_->habit().reads_files() &&
-         choir::bring_at_hand(mapping_, fd_, facts_.size, most_s, hood_->local(),
-                              hood_->local_ranks());
 }
 
 bool File::busy() const { return under_way_.load(std::memory_order_relaxed) > 0; }

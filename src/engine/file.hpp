@@ -45,8 +45,8 @@ class File final : public FileAccess {
   /// The same change on all ranks, with no call under way. Cycle buffers keep the size they have.
   void change_settings(const Settings& settings);
   const StrategyTable& strategies() const { return table_; }
-  /// Inside a call. Ends leases: whoever asks may find that another strategy is to serve.
-  select::Selector& selector();
+  /// Inside a call.
+  select::Selector& selector() { return selector_; }
   Witness& witness() { return *witness_; }
   const Parameters& parameters() const { return parameters_; }
   int seats() const { return seats_; }
@@ -66,22 +66,11 @@ class File final : public FileAccess {
   std::int64_t written_bytes() const { return written_.bytes(); }
   /// A call of this pattern has been carried out.
   void note_filled(Operation operation, const PlanEntry& pattern, std::int64_t shift);
-  void note_read(std::int64_t bytes) { read_bytes_ += bytes; }
 
   /// Begins a call: it runs after those before it. With `leave` the first step too is left to
   /// whoever polls next: it may be one that waits for storage.
   std::shared_ptr<Call> start(CallRequest request, bool leave = false);
   void enter(std::shared_ptr<Call> call, bool leave = false);
-  /// A blocking call, the short way: what it came to. Nothing: it is an ordinary call, which was
-  /// begun already if `begun` is set.
-  std::optional<Finished> repeat(CallRequest& request, std::shared_ptr<Call>& begun);
-  /// The same for one block of memory and file, as far as there is a lease.
-  Repeated repeat_block(Operation operation, const Transfer& one);
-  /// The ordinary call that goes on where a repeated one came to wait.
-  std::shared_ptr<Call> resume(CallRequest request);
-  /// Inside a call whose choice is noted: by this way the next one of its kind may be repeated, on
-  /// ground as this one's without asking.
-  void set_track(Operation operation, Track track, Ground ground);
   /// Whether nonblocking calls on this file wait to be joined with others. The same on all ranks.
   bool joins() const;
   /// Whether start_joinable() was ever called. The same on all ranks at the same call of the file.
@@ -108,12 +97,6 @@ class File final : public FileAccess {
   bool readable() override { return readable_; }
   bool is_local() const override { return facts_.local_file_system; }
   FileMapping& mapping() override { return mapping_; }
-  /// Whether opening tries to have the file at hand (at_hand.hpp). The same on all ranks.
-  bool may_be_at_hand() const;
-  /// Whether this rank has it. Local.
-  bool bring_at_hand();
-  /// Whether all ranks do: calls count on it. The same on all ranks.
-  void set_at_hand(bool at_hand) { at_hand_ = at_hand; }
   /// The program has set the file's size; no call is under way.
   void size_changed();
 
@@ -123,19 +106,6 @@ class File final : public FileAccess {
   Bell& own_bell();
   void resolve_strategies();
   void start_selector();
-  Track& track_of(Operation operation) { return tracks_[operation == Operation::write ? 1 : 0]; }
-  Ground ground_of(Operation operation, const Track& track, std::int64_t shift) const;
-  bool may_repeat(const CallRequest& request, const Track& track, Ground here);
-  bool is_leased(Operation operation, const Track& track, const Transfer& one) const;
-  std::optional<Moved> move_block(Operation operation, const Track& track, const Transfer& one);
-  Moved move_ahead(const CallRequest& request, const Track& track, std::int64_t shift);
-  VoteContent run_ahead(const CallRequest& request, const Track& track, std::int64_t shift,
-                        bool timed);
-  Outcome verdict_of(const Track& track, const Opening& opening);
-  Outcome await_writer(int writer, const Opening& opening);
-  bool met_alike(Opening& opening);
-  void book_repeated(Operation operation, Track& track, const Outcome& verdict, const Visit& visit);
-  void grant_lease(Operation operation, Track& track, Ground ground);
   bool wants_joining();
   void enlist();
 
@@ -152,12 +122,7 @@ class File final : public FileAccess {
   std::optional<int> fixed_read_, fixed_write_;
   select::Selector selector_;
   std::set<std::uint64_t> signatures_;
-  std::array<Track, 2> tracks_;   ///< of reads and of writes
-  std::optional<Ahead> waiting_;  ///< where a repeated call came to wait, until it is resumed
-  const Track* noted_ = nullptr;  ///< whose strategy last_choice() tells already
   ExtentSet written_, prepared_to_read_, prepared_to_write_;
-  bool at_hand_ = false;         ///< the file as it was when it was opened
-  std::int64_t read_bytes_ = 0;  ///< by all ranks together, as far as it is booked
   std::unique_ptr<Witness> witness_;
 
   std::mutex choice_mutex_;

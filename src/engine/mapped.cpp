@@ -5,7 +5,6 @@
 
 #include <cerrno>
 
-#include "access/block_copy.hpp"
 #include "engine/guarded.hpp"
 
 namespace choir {
@@ -180,44 +179,6 @@ class Mapped final : public Task {
 
 void add_mapped(Context& context, Tasks& tasks) {
   tasks.push_back(std::make_unique<Mapped>(context));
-}
-
-void run_mapped(Context& context) {
-  Mapped task(context);
-  while (!task.done()) task.poll();
-}
-
-bool is_plain_copy(Operation operation, const Transfer& one) {
-  return one.length < least_streamed(operation) &&
-         one.offset % FileMapping::window_bytes + one.length <= FileMapping::window_bytes;
-}
-
-Moved move_mapped(FileAccess& file, Operation operation, Transfer one) {
-  catch_bus_errors();
-  Moved moved;
-  const int fd = file.descriptor(moved.error);
-  if (fd < 0) return moved;
-  auto& mapping = file.mapping();
-  if (operation == Operation::write) {
-    moved.error = mapping.reserve(fd, {one.offset, one.offset + one.length});
-    if (moved.error != 0) return moved;
-  } else {
-    const auto size = FileMapping::size(fd);
-    if (size < 0) return {errno};
-    if (one.offset + one.length > size) {
-      moved.end_of_file = size;
-      one.length = std::max<std::int64_t>(0, size - one.offset);
-    }
-  }
-  const auto view = mapping.view(fd, one.offset);
-  if (view.base == nullptr) return {view.error};
-  char* const there = view.base + one.offset;
-  const bool writing = operation == Operation::write;
-  const auto copy = [&] {
-    copy_block(writing ? there : one.data, writing ? one.data : there, one.length);
-  };
-  if (!guarded(view, copy)) moved.error = EIO;
-  return moved;
 }
 
 }  // namespace choir

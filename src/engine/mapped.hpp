@@ -10,12 +10,5 @@
 namespace choir {
 
 void add_mapped(Context& context, Tasks& tasks);
-/// The whole of it at once.
-void run_mapped(Context& context);
-
-/// Whether move_mapped() does the same for a rank that has a single block to move: nothing but a
-/// copy inside one window.
-bool is_plain_copy(Operation operation, const Transfer& one);
-Moved move_mapped(FileAccess& file, Operation operation, Transfer one);
 
 }  // namespace choir

@@ -40,8 +40,7 @@ struct PlanEntry {
   Extent span_at(std::int64_t shift) const {
     return span.empty() ? span : Extent{span.begin + shift, span.end + shift};
   }
-  bool adjacent = false;  ///< ranks ask for one block each, in their order, that fill the span
-  bool dense = false;     ///< certainly no byte of the span is left out
+  bool dense = false;            ///< certainly no byte of the span is left out
   std::int64_t pieces = 0;
   std::uint64_t signature = 0;  ///< sum of all ranks' hashes
   std::int64_t grain = 1;

@@ -11,7 +11,4 @@ namespace choir {
 /// Where the kernel cannot do it, pages come when they are touched, as usual.
 void make_present(char* begin, std::int64_t bytes, bool for_writing);
 
-/// Our own machine code.
-void make_code_present();
-
 }  // namespace choir

@@ -24,8 +24,6 @@ constexpr int looks_crowded = 20;
 /// Looks after which a waiter lets others run in between: that there are cores enough on this node
 /// does not say that nobody else needs them.
 constexpr int looks_in_haste = 300;
-/// ... unless one of them is on its own core.
-constexpr int looks_between_doubts = 32;
 /// Looks after which a waiter attends to the program's messages.
 constexpr int looks_between_messages = 1000;
 constexpr double long_sleep_s = 1e-3;
@@ -198,7 +196,6 @@ void Progress::wait(const std::function<bool()>& done, File* file) {
                          : thread_at_work() ? looks_beside_thread
                                             : looks_alone;
   int looks = 0;
-  bool in_the_way = false;
   file->hurry();
   while (true) {
     if (done()) return;
@@ -210,11 +207,7 @@ void Progress::wait(const std::function<bool()>& done, File* file) {
     if (done()) return;
     if (++looks % looks_between_messages == 0 || looks >= most_looks) attend_to_messages(*file);
     if (looks < most_looks) {
-      if (looks % looks_between_doubts == 0)
-        in_the_way = !crowded && shares_core(file->hood(), *file->room().arena);
-      if (in_the_way)
-        give_way(file->hood(), *file->room().arena);
-      else if (crowded || looks >= looks_in_haste)
+      if (crowded || looks >= looks_in_haste)
         sched_yield();
       else
         __builtin_ia32_pause();

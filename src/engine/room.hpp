@@ -10,11 +10,9 @@
 
 #include <memory>
 #include <mutex>
-#include <utility>
 #include <vector>
 
 #include "engine/arena.hpp"
-#include "engine/at_hand.hpp"
 #include "engine/learned.hpp"
 #include "engine/plan_cache.hpp"
 #include "mpi/unique.hpp"
@@ -63,11 +61,6 @@ class Neighbourhood {
   /// Collective.
   void give_back(std::unique_ptr<Room> room);
 
-  /// True the first time: whoever asks rehearses. Collective.
-  bool take_rehearsal() { return !std::exchange(rehearsed_, true); }
-  /// Of the program, as far as files tell that it has opened to read.
-  ReadingHabit& habit() { return habit_; }
-
   /// Collective, in the order files are opened: numbers that tell neighbours in that order apart.
   /// They come again soon, so that files of one shape share plans.
   int next_turn() { return turn_++ % 16; }
@@ -89,8 +82,6 @@ class Neighbourhood {
   int split_ = 0;
   std::vector<std::unique_ptr<Room>> pool_;
   int turn_ = 0;
-  bool rehearsed_ = false;
-  ReadingHabit habit_;
   PlanCache plans_;
   Learned learned_;
   std::weak_ptr<Joiner> joiner_;

@@ -55,30 +55,6 @@ CallRequest request_for(const OpenFile& file, const DataCall& call, MPI_Offset p
   return request;
 }
 
-/// The call as one block of memory and of the file. Nothing: it is not one, or has something to
-/// complain about, or to be recorded.
-std::optional<Transfer> block_of(const OpenFile& file, const DataCall& call) {
-  if (!call.offset || *call.offset < 0 || call.type != file.plain.type || call.count <= 0 ||
-      call.count > most_bytes_ahead || !file.view.layout.tile->is_contiguous() ||
-      !file.engine->settings().record.empty())
-    return std::nullopt;
-  const auto bytes = call.count * file.plain.bytes;
-  if (file.view.etype_bytes != 1 && bytes % file.view.etype_bytes != 0) return std::nullopt;
-  return Transfer{file.view.layout.offset_of(*call.offset * file.view.etype_bytes),
-                  static_cast<char*>(call.buffer), bytes};
-}
-
-void note_plain_type(OpenFile& file, MPI_Datatype type) {
-  if (type == file.plain.type) return;
-  const auto tile = tile_of(type);
-  int integers = 0, addresses = 0, types = 0, combiner = 0;
-  if (!tile->is_contiguous() || tile->span().begin != 0 ||
-      PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS ||
-      combiner != MPI_COMBINER_NAMED)
-    return;
-  file.plain = {type, tile->bytes()};
-}
-
 MPI_Offset position_of(const OpenFile& file, const DataCall& call) {
   if (call.offset) return std::max<MPI_Offset>(0, *call.offset);
   MPI_Offset position = 0;
@@ -165,69 +141,24 @@ int seek(MPI_File handle, MPI_Offset offset, int whence) {
 
 namespace {
 
-CallRequest blocking_request(const OpenFile& file, const DataCall& call, MPI_Offset position) {
-  auto request = request_for(file, call, position);
-  request.may_use_host = true;
-  return request;
-}
-
-/// A call that is under way, or what it came to.
-struct Begun {
-  std::shared_ptr<Call> call;
-  std::optional<Finished> finished = {};
-  std::int64_t asked = 0;  ///< bytes by which the file pointer will move
-};
-
-Begun begin_blocking(OpenFile& file, const DataCall& call, MPI_Offset position) {
-  Begun begun;
-  auto request = blocking_request(file, call, position);
-  if (request.error == 0) note_plain_type(file, call.type);
-  if (!file.engine->settings().record.empty()) record_call(file, request.access);
-  begun.asked = request.access.bytes();
-  begun.finished = file.engine->repeat(request, begun.call);
-  if (!begun.finished && !begun.call) begun.call = file.engine->start(std::move(request));
-  return begun;
-}
-
-int finish_blocking(OpenFile& file, const DataCall& call, MPI_Offset position, Begun begun,
-                    MPI_Status* status, const Host& host) {
+/// An error class; throws MpiError.
+int serve_blocking(OpenFile& file, const DataCall& call, MPI_Status* status, const Host& host) {
+  auto asked = ask(file, call);
+  asked.request.may_use_host = true;
+  if (!file.engine->settings().record.empty()) record_call(file, asked.request.access);
+  const auto running = file.engine->start(std::move(asked.request));
   bool host_moved_pointer = false;
-  if (begun.call) {
-    wait_for(file, *begun.call, [&](MPI_Status* filled) {
-      host_moved_pointer = true;
-      return host(filled);
-    });
-    begun.finished = Finished{begun.call->error(), begun.call->bytes()};
-  }
-  if (begun.finished->error != 0) return begun.finished->error;
-  if (!host_moved_pointer) advance_pointer(file, call, position, begun.asked);
-  set_status(status, begun.finished->bytes);
+  wait_for(file, *running, [&](MPI_Status* filled) {
+    host_moved_pointer = true;
+    return host(filled);
+  });
+  if (running->error() != 0) return running->error();
+  if (!host_moved_pointer) advance_pointer(file, call, asked.position, asked.bytes);
+  set_status(status, running->bytes());
   return MPI_SUCCESS;
 }
 
-/// A call that is no repeated block.
-int serve_ordinary(OpenFile& file, const DataCall& call, MPI_Status* status, const Host& host) {
-  const auto position = position_of(file, call);
-  return finish_blocking(file, call, position, begin_blocking(file, call, position), status, host);
-}
-
-/// A repeated block that came to wait.
-int resume_block(OpenFile& file, const DataCall& call, MPI_Status* status, const Host& host) {
-  auto running = file.engine->resume(blocking_request(file, call, *call.offset));
-  return finish_blocking(file, call, *call.offset, {std::move(running)}, status, host);
-}
-
 }  // namespace
-
-int serve_blocking(OpenFile& file, const DataCall& call, MPI_Status* status, const Host& host) {
-  const auto block = block_of(file, call);
-  if (!block) return serve_ordinary(file, call, status, host);
-  const auto repeated = file.engine->repeat_block(call.operation, *block);
-  if (repeated.way == Repeated::Way::none) return serve_ordinary(file, call, status, host);
-  if (repeated.way == Repeated::Way::begun) return resume_block(file, call, status, host);
-  if (repeated.finished.error == 0) set_status(status, repeated.finished.bytes);
-  return repeated.finished.error;
-}
 
 int blocking_collective(const DataCall& call, MPI_Status* status, const Host& host) {
   OpenFile* file = OpenFiles::instance().find(call.handle);

@@ -45,8 +45,6 @@ int class_of(int code);
 /// `host` makes the same call of the host MPI.
 using Host = FunctionRef<int(MPI_Status*)>;
 int blocking_collective(const DataCall& call, MPI_Status* status, const Host& host);
-/// The same on a file that choir serves. An error class; throws MpiError.
-int serve_blocking(OpenFile& file, const DataCall& call, MPI_Status* status, const Host& host);
 
 using HostRequest = FunctionRef<int()>;
 int nonblocking_collective(const DataCall& call, MPI_Request* request, const HostRequest& host);

@@ -27,12 +27,6 @@ inline bool is_native(const Settings& settings, Operation operation) {
   return (own.empty() ? settings.strategy : own) == "native";
 }
 
-/// A predefined datatype without gaps. Its handle never means another, since it cannot be freed.
-struct PlainType {
-  MPI_Datatype type = MPI_BYTE;
-  std::int64_t bytes = 1;
-};
-
 struct OpenFile {
   MPI_File handle = MPI_FILE_NULL;
   int mode = 0;
@@ -45,7 +39,6 @@ struct OpenFile {
   /// MPI_File_get_position counts wrong on some views.
   MPI_Offset pointer = 0, host_pointer = 0;
   bool pointer_known = false;
-  PlainType plain;   ///< the last one of a blocking call
   int requests = 0;  ///< nonblocking calls not yet completed by the program
 
   /// Whether collective calls go through the engine now.

@@ -16,7 +16,6 @@
 #include "engine/progress.hpp"
 #include "frontdoor/collective.hpp"
 #include "frontdoor/recording.hpp"
-#include "frontdoor/rehearsal.hpp"
 #include "frontdoor/requests.hpp"
 #include "mpi/real.hpp"
 #include "mpi/unique.hpp"
@@ -204,12 +203,6 @@ Agreed agree(File& engine, int error_class, std::int64_t mine) {
   }
 }
 
-/// Collective.
-void bring_at_hand(File& engine) {
-  if (engine.may_be_at_hand())
-    engine.set_at_hand(agree(engine, MPI_SUCCESS, engine.bring_at_hand() ? 1 : 0).least != 0);
-}
-
 /// Collective. Any failure leaves the file to the host MPI alone: it is open and works.
 void attach_engine(MPI_Comm comm, const char* name, int mode, Settings settings, MPI_File handle) {
   auto path = path_of(name);
@@ -226,12 +219,10 @@ void attach_engine(MPI_Comm comm, const char* name, int mode, Settings settings,
   file->handle = handle;
   file->mode = mode;
   auto hood = Neighbourhood::of(comm, settings.ranks_per_node);
-  rehearse(hood, settings);
   file->engine = std::make_unique<File>(std::move(hood), facts_from(found, std::move(path), mode),
                                         std::move(settings));
   tell_witness(*file);
   Progress::instance().add(file->engine.get());
-  bring_at_hand(*file->engine);
   OpenFiles::instance().add(std::move(file));
 }
 

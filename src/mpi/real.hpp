@@ -12,9 +12,6 @@ namespace choir {
 /// Address of the host's PMPI_NAME; aborts with a clear message if the MPI library does not have
 /// it.
 void* real_symbol(const char* name);
-/// Searches for the functions of open files now: in a program of a hundred libraries a search takes
-/// longer than a small call.
-void find_file_functions();
 /// Any symbol behind ours, of the MPI library or of those it is made of; null if there is none.
 void* optional_symbol(const char* name);
 

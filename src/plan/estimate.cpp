@@ -15,8 +15,6 @@ constexpr double per_request_remote = 0.5e-3;    ///< a server is asked, and its
 constexpr double per_handshake_local = 6e-6;     ///< an aggregator opens a window, others fill it
 constexpr double per_handshake_crowded = 20e-6;  ///< the same with more ranks than cores
 constexpr double per_handshake_remote = 0.2e-3;  ///< the same by messages
-constexpr double per_rewrite = 1e-6;      ///< a write to pages that are there, without a rival
-constexpr double per_gathering = 0.5e-6;  ///< the others leave their bytes and hear how it went
 constexpr double per_byte_left = 0.03e-9;
 constexpr double per_piece = 10e-9;
 constexpr double per_byte_memory = 0.15e-9;
@@ -86,15 +84,6 @@ double per_handshake(const PlanInput& in) {
 
 /// Part of the bytes that must leave their node if every byte goes to a random node.
 double leaving(const PlanInput& in) { return 1.0 - 1.0 / std::max(1, in.topology.nodes()); }
-
-/// Small writes of neighbours: one of them can write for all, and they would wait for each other in
-/// the kernel if each wrote its own.
-bool gathers(const PlanInput& in, const Situation& s) {
-  const auto ranks = in.topology.ranks();
-  return s.local_file_system && s.writing && in.topology.nodes() == 1 && ranks > 1 &&
-         ranks <= in.topology.cores_per_node() &&
-         total_bytes(in) < 2 * least_bytes_per_aggregator && adjacent_blocks(in.ranks);
-}
 
 bool finds_blocks(const PlanInput& in, const Situation& s) {
   return s.local_file_system && s.writing && s.new_ground && in.topology.nodes() == 1;
@@ -199,10 +188,6 @@ double estimate_recipe(const Recipe& recipe, const PlanInput& in, const Situatio
     return estimate_own(
         in, s, recipe.scheduled ? std::min<double>(in.parameters.concurrent, ranks) : ranks);
   }
-  if (recipe.partition != Partition::stripes && recipe.cycles == Cycles::by_offset &&
-      gathers(in, s))
-    return per_gathering + (s.new_ground ? per_request(s) : per_rewrite) +
-           bytes * (per_byte_stored(in, s) + per_byte_left);
   const double moved = bytes * (per_byte_memory + per_byte_stored(in, s)) + pieces * per_piece;
   const bool stays = recipe.partition == Partition::node;
   const double network =

@@ -42,17 +42,6 @@ std::int64_t align_near(std::int64_t value, std::int64_t align) {
 
 }  // namespace
 
-bool adjacent_blocks(std::span<const RankSummary> ranks) {
-  const RankSummary* before = nullptr;
-  for (const auto& rank : ranks) {
-    if (rank.empty()) continue;
-    if (rank.bytes != rank.high - rank.low) return false;
-    if (before != nullptr && rank.low != before->high) return false;
-    before = &rank;
-  }
-  return before != nullptr;
-}
-
 bool fill_their_span(std::span<const RankSummary> ranks) {
   std::int64_t origin = std::numeric_limits<std::int64_t>::max(), end = 0, bytes = 0;
   for (const auto& rank : ranks) {

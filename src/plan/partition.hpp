@@ -8,9 +8,6 @@ namespace choir {
 /// With less to do than this, an aggregator is not worth its while.
 inline constexpr std::int64_t least_bytes_per_aggregator = 64 * 1024;
 
-/// Whether ranks ask for one block each, one after the other in the file and in their order.
-bool adjacent_blocks(std::span<const RankSummary> ranks);
-
 /// Whether the ranks' bytes certainly leave none of their common span out: blocks in any order, or
 /// blocks that interleave regularly.
 bool fill_their_span(std::span<const RankSummary> ranks);

@@ -26,17 +26,6 @@ class PosixStorage final : public Storage {
   bool poll(Job&) override { return true; }
   std::string_view name() const override { return "posix"; }
 
-  Moved move(Operation operation, const Transfer& transfer) override {
-    Moved result;
-    auto rest = transfer;
-    while (rest.length > 0) {
-      auto moved = call(operation, rest);
-      if (stops(operation, moved, rest.offset, result)) break;
-      rest = {rest.offset + moved, rest.data + moved, rest.length - moved};
-    }
-    return result;
-  }
-
  private:
   /// Moves the transfers from `first` on that continue each other; returns the index after them.
   std::size_t move_group(Job& job, std::size_t first) {
@@ -65,32 +54,27 @@ class PosixStorage final : public Storage {
     while (next < parts_.size()) {
       auto moved = call(job.operation, next, offset);
       ++job.requests;
-      Moved result;
-      if (stops(job.operation, moved, offset, result)) {
-        job.error = result.error;
-        job.end_of_file = std::min(job.end_of_file, result.end_of_file);
-        return;
-      }
+      if (stops(job, moved, offset)) return;
       offset += moved;
       job.bytes += moved;
       consume(next, moved);
     }
   }
 
-  /// Whether nothing can follow a system call that returned `moved`; why is in `result`. One that
-  /// was interrupted moved nothing and is made again.
-  static bool stops(Operation operation, ssize_t& moved, std::int64_t offset, Moved& result) {
+  /// Whether nothing can follow a system call that returned `moved`; why is in the job. One that was
+  /// interrupted moved nothing and is made again.
+  static bool stops(Job& job, ssize_t& moved, std::int64_t offset) {
     if (moved > 0) return false;
     if (moved < 0 && errno == EINTR) {
       moved = 0;
       return false;
     }
     if (moved < 0)
-      result.error = errno != 0 ? errno : EIO;
-    else if (operation == Operation::write)
-      result.error = ENOSPC;  // it would loop for ever
+      job.error = errno != 0 ? errno : EIO;
+    else if (job.operation == Operation::write)
+      job.error = ENOSPC;  // it would loop for ever
     else
-      result.end_of_file = offset;
+      job.end_of_file = std::min(job.end_of_file, offset);
     return true;
   }
 
@@ -133,12 +117,6 @@ class PosixStorage final : public Storage {
 int Storage::run(Job& job) {
   if (!start_here(job)) await(job);
   return job.error;
-}
-
-Moved Storage::move(Operation operation, const Transfer& transfer) {
-  Job job{.operation = operation, .transfers = {transfer}};
-  run(job);
-  return {job.error, job.end_of_file};
 }
 
 void Storage::await(Job& job) {

@@ -39,12 +39,6 @@ struct Job {
   std::int64_t beside_ns = 0;  ///< time it took beside the rank that started it
 };
 
-/// What became of a single transfer.
-struct Moved {
-  int error = 0;                              ///< errno
-  std::int64_t end_of_file = no_end_of_file;  ///< where a read met the end
-};
-
 class Storage {
  public:
   virtual ~Storage() = default;
@@ -55,8 +49,6 @@ class Storage {
   /// True once the job is done. Only for a job that start() left unfinished.
   virtual bool poll(Job& job) = 0;
   virtual std::string_view name() const = 0;
-  /// A single transfer, from its start to its end. The shortest calls are little more.
-  virtual Moved move(Operation operation, const Transfer& transfer);
 
   /// start_here() and poll() until done; returns the error.
   int run(Job& job);

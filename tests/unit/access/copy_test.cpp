@@ -6,7 +6,6 @@
 
 #include <cstring>
 
-#include "access/block_copy.hpp"
 #include "naive.hpp"
 
 namespace choir {
@@ -101,29 +100,6 @@ TEST(Copy, BlocksOfEverySizeAndStride) {
                 << length << " x " << count << ", " << to_stride << " from " << from_stride;
           }
         }
-}
-
-/// Around the length from which ways are chosen, wherever source and target lie in a line.
-TEST(Copy, LargeBlocksAtEveryPlaceInALine) {
-  for (const std::int64_t length :
-       {least_large_block - 1, least_large_block, least_large_block + 63, std::int64_t{5000}}) {
-    const auto source = numbered(static_cast<std::size_t>(length + guard));
-    for (std::int64_t from = 0; from < guard; from += 7) {
-      for (std::int64_t to = 0; to < guard; ++to) {
-        std::vector<char> target(static_cast<std::size_t>(length + 2 * guard), 'x');
-        auto expected = target;
-        std::copy_n(source.begin() + from, length, expected.begin() + to);
-        auto chosen = target;
-        copy_block(chosen.data() + to, source.data() + from, length);
-        ASSERT_EQ(chosen, expected) << length << " bytes from " << from << " to " << to;
-        for (const auto way : {CopyWay::vectors, CopyWay::string}) {
-          auto copied = target;
-          copy_block_by(way, copied.data() + to, source.data() + from, length);
-          ASSERT_EQ(copied, expected) << length << " bytes from " << from << " to " << to;
-        }
-      }
-    }
-  }
 }
 
 TEST(Copy, WindowsOfEveryBlockSize) {

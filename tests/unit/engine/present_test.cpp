@@ -33,10 +33,5 @@ TEST(Present, PagesAreThereBeforeTheyAreTouched) {
   munmap(memory, pages * page);
 }
 
-TEST(Present, OwnCodeCanBeAskedForAnyTime) {
-  make_code_present();
-  make_code_present();
-}
-
 }  // namespace
 }  // namespace choir

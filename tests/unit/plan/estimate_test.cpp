@@ -46,25 +46,6 @@ std::vector<RankSummary> blocks_of(std::initializer_list<std::int64_t> sizes) {
   return ranks;
 }
 
-TEST(Partition, BlocksSideBySideAreKnown) {
-  EXPECT_TRUE(adjacent_blocks(blocks_of({100, 4096, 7})));
-  auto with_nothing = blocks_of({100, 4096, 7});
-  with_nothing.insert(with_nothing.begin() + 1, RankSummary{});
-  EXPECT_TRUE(adjacent_blocks(with_nothing));
-  EXPECT_FALSE(adjacent_blocks({}));
-  EXPECT_FALSE(adjacent_blocks(std::vector<RankSummary>(3)));
-  auto apart = blocks_of({100, 4096, 7});
-  ++apart[2].low, ++apart[2].high;
-  EXPECT_FALSE(adjacent_blocks(apart));
-  auto over_each_other = blocks_of({100, 4096, 7});
-  --over_each_other[2].low, --over_each_other[2].high;
-  EXPECT_FALSE(adjacent_blocks(over_each_other));
-  auto with_holes = blocks_of({100, 4096, 7});
-  with_holes[1].bytes = 4000;
-  EXPECT_FALSE(adjacent_blocks(with_holes));
-  EXPECT_FALSE(adjacent_blocks(std::vector<RankSummary>{{0, 8, 8}, {16, 24, 8}, {8, 16, 8}}));
-}
-
 RankSummary periodic(std::int64_t low, std::int64_t count, std::int64_t length,
                      std::int64_t stride) {
   return {low, low + (count - 1) * stride + length, count * length,
@@ -104,16 +85,6 @@ std::string likely_best(const std::vector<RankSummary>& ranks, int cores, const 
   return best.name;
 }
 
-TEST(Estimate, OneWritesForAllWhereNeighboursAppendLittle) {
-  const Situation appending{2, true, true, true, true};
-  EXPECT_EQ(likely_best(blocks_of({4096, 4096}), 2, appending), "two_phase");
-  EXPECT_EQ(likely_best(blocks_of({16384, 16384}), 2, appending), "two_phase");
-  EXPECT_EQ(likely_best(blocks_of({1 << 20, 1 << 20}), 2, appending), "individual");
-  EXPECT_EQ(likely_best(blocks_of({4096, 4096, 4096}), 2, {3, true, true, true, true}),
-            "individual");  // more ranks than cores: waiting costs more than a write
-  EXPECT_NE(likely_best(blocks_of({4096, 4096}), 2, {2, false, true, true, false}), "two_phase");
-}
-
 /// Making a page or two writable takes longer than writing them.
 TEST(Estimate, SmallBlocksInPlaceAreNotMappedAtFirst) {
   for (const std::int64_t bytes : {4096, 12000, 20480}) {
@@ -133,7 +104,6 @@ TEST(Estimate, SmallPiecesOnNewGroundAreWrittenTogetherAndLargeOnesByTheirRanks)
   EXPECT_EQ(likely_best(blocks_of({348160, 348160}), 2, {2, true, true, true, true}), "individual");
 }
 
-/// What a first read does before anybody is asked (engine/call_choice.cpp) is what would be chosen.
 TEST(Estimate, SmallBlocksThatNobodyHasReadYetAreReadByTheirRanks) {
   const Situation cold{2, false, true, true, false, false};
   for (const std::int64_t bytes : {1, 100, 4096, 16384})

@@ -280,43 +280,6 @@ TEST(Uring, ShortTransfersAreContinued) {
   close(table);
 }
 
-TEST(Posix, ASingleTransferIsMovedWhole) {
-  const TempFile file;
-  auto device = faulty_device(system_device(), parse_fault("short=5,eintr=1"));
-  const auto storage = posix_storage(file.fd(), *device);
-  auto text = letters(23);
-  EXPECT_EQ(storage->move(Operation::write, {3, text.data(), 23}).error, 0);
-  EXPECT_EQ(file.content().substr(3), text);
-  std::string found(30, '.');
-  const auto moved = storage->move(Operation::read, {3, found.data(), 30});
-  EXPECT_EQ(moved.error, 0);
-  EXPECT_EQ(moved.end_of_file, 26);
-  EXPECT_EQ(found, text + ".......");
-  EXPECT_EQ(storage->move(Operation::read, {0, nullptr, 0}).error, 0);
-}
-
-TEST(Posix, ASingleTransferThatFailsSaysWhy) {
-  const TempFile file;
-  auto device = faulty_device(system_device(), parse_fault("op=write,after=1,error=ENOSPC"));
-  const auto storage = posix_storage(file.fd(), *device);
-  auto text = letters(8);
-  EXPECT_EQ(storage->move(Operation::write, {0, text.data(), 8}).error, 0);
-  EXPECT_EQ(storage->move(Operation::write, {8, text.data(), 8}).error, ENOSPC);
-  EXPECT_EQ(file.content(), text);
-}
-
-TEST(Threaded, ASingleTransferIsMovedWhole) {
-  const TempFile file;
-  const auto storage = threaded_storage(file.fd(), system_device(), [] {});
-  auto text = letters(100);
-  EXPECT_EQ(storage->move(Operation::write, {0, text.data(), 100}).error, 0);
-  std::string found(120, '.');
-  const auto moved = storage->move(Operation::read, {0, found.data(), 120});
-  EXPECT_EQ(moved.error, 0);
-  EXPECT_EQ(moved.end_of_file, 100);
-  EXPECT_EQ(found.substr(0, 100), text);
-}
-
 TEST(Posix, ReadingPastTheEndSaysWhereItWasAndLeavesTheRestAlone) {
   const TempFile file;
   file.set(letters(100));
