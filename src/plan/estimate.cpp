@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "plan/partition.hpp"
 
 namespace choir {
 namespace {
