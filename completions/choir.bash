@@ -15,7 +15,7 @@ _choir_run() {
   for ((i = 2; i < COMP_CWORD; i++)); do
     word=${COMP_WORDS[i]}
     case $word in
-      --strategy | --trace | --config | --mpi) ((i++)) ;;
+      --strategy | --trace | --config | --mpi | --clock) ((i++)) ;;
       -*) ;;
       *) program=$i; break ;;
     esac
@@ -26,12 +26,12 @@ _choir_run() {
   fi
   case $prev in
     --strategy) COMPREPLY=($(compgen -W "$(_choir_strategies "${COMP_WORDS[0]}")" -- "$cur")) ;;
-    --trace) COMPREPLY=($(compgen -d -- "$cur")) ;;
+    --trace | --clock) COMPREPLY=($(compgen -d -- "$cur")) ;;
     --config) COMPREPLY=($(compgen -f -- "$cur")) ;;
     --mpi) COMPREPLY=($(compgen -W 'mpich openmpi' -- "$cur")) ;;
     *)
       if [[ $cur == -* ]]; then
-        COMPREPLY=($(compgen -W '--strategy --stats --trace --config --mpi --verbose --help' -- "$cur"))
+        COMPREPLY=($(compgen -W '--strategy --stats --trace --config --mpi --native --clock --verbose --help' -- "$cur"))
       else
         COMPREPLY=($(compgen -c -- "$cur") $(compgen -f -- "$cur"))
       fi ;;
@@ -59,7 +59,7 @@ _choir() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    local commands='run info assign bench explain iobench memory model netbench place report'
+    local commands='run info assign bench compare explain iobench memory model netbench place report'
     COMPREPLY=($(compgen -W "$commands --help --version" -- "$cur"))
     return
   fi

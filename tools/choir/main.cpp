@@ -19,6 +19,7 @@ std::string summary_of(const std::string& tool) {
   static const std::map<std::string, std::string> summaries{
       {"assign", "assign files to processes for calls over many files"},
       {"bench", "compare strategies on the patterns of real programs"},
+      {"compare", "is a program faster under choir, and are its bytes the same"},
       {"explain", "what a trace says, in the terminal"},
       {"iobench", "measure what the storage can do"},
       {"memory", "what earlier runs found fastest"},

@@ -20,8 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Options {
-  std::string strategy, trace, config, mpi;
-  bool stats = false, verbose = false;
+  std::string strategy, trace, config, mpi, clock;
+  bool stats = false, verbose = false, native = false;
   Arguments program;  // with its arguments
 };
 
@@ -143,9 +143,12 @@ std::optional<Options> parse(const Arguments& arguments) {
   app.add_option("--config", options.config, "settings to use instead of ./choir.toml");
   app.add_option("--mpi", options.mpi,
                  "mpich or openmpi, where it cannot be seen from the program");
+  app.add_flag("--native", options.native, "without choir, for comparison");
+  app.add_option("--clock", options.clock,
+                 "write what each file's MPI-IO calls took into this folder (choir compare)");
   app.add_flag("-v,--verbose", options.verbose,
                "say which library is put in front of which program");
-  const Arguments with_value{"--strategy", "--trace", "--config", "--mpi"};
+  const Arguments with_value{"--strategy", "--trace", "--config", "--mpi", "--clock"};
   auto end = arguments.begin();
   for (; end != arguments.end() && end->size() > 1 && end->front() == '-' && *end != "--"; ++end)
     if (std::find(with_value.begin(), with_value.end(), *end) != with_value.end() &&
@@ -206,10 +209,14 @@ int run(const Arguments& arguments) {
   const auto& tree = choose_tree(trees, program, options);
   check_launcher(tree, program);
   apply(options);
-  preload(tree.library);
+  if (!options.clock.empty()) {
+    set("CHOIR_CLOCK", fs::absolute(options.clock).string());
+    preload(tree.library.parent_path() / "libchoir_clock.so");
+  }
+  if (!options.native) preload(tree.library);
   if (options.verbose)
     say(fmt::format("{} uses {} ({}); preloading {}", program.path, tree.mpi, tree.mpi_library,
-                    tree.library.string()));
+                    options.native ? "nothing of choir" : tree.library.string()));
   execute(program.path, options.program.front(),
           {options.program.begin() + 1, options.program.end()});
 }
