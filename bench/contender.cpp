@@ -102,16 +102,17 @@ class MpiContender : public Contender {
     return error.text();
   }
 
-  std::string step(Operation operation, const Program& program, char* buffer) override {
+  std::string view(const Program& program) override {
+    FirstError error;
+    if (!program.calls.empty()) error.mpi(set_view(program, program.calls.front().view));
+    return error.text();
+  }
+
+  std::string step(Operation operation, const Program& program, char* buffer, int number) override {
     FirstError error;
     for (const auto& call : program.calls) {
-      if (call.view != view_) {
-        const auto& view = program.views[call.view];
-        error.mpi(functions_.set_view(file_, view.displacement, view.etype, view.filetype, "native",
-                                      MPI_INFO_NULL));
-        view_ = call.view;
-      }
-      error.mpi(transfer(operation, call, buffer + call.buffer_offset));
+      if (call.view != view_) error.mpi(set_view(program, call.view));
+      error.mpi(transfer(operation, call, number, buffer + call.buffer_offset));
     }
     if (sync_ && operation == Operation::write) error.mpi(functions_.sync(file_));
     return error.text();
@@ -142,14 +143,21 @@ class MpiContender : public Contender {
  private:
   static constexpr std::size_t kNoView = static_cast<std::size_t>(-1);
 
+  int set_view(const Program& program, std::size_t index) {
+    const auto& view = program.views[index];
+    view_ = index;
+    return functions_.set_view(file_, view.displacement, view.etype, view.filetype, "native",
+                               MPI_INFO_NULL);
+  }
+
   /// A call that moves fewer bytes than asked is an error here: every workload reads what is there.
-  int transfer(Operation operation, const Call& call, char* buffer) {
+  int transfer(Operation operation, const Call& call, int number, char* buffer) {
     MPI_Status status;
-    const int code = operation == Operation::write
-                         ? functions_.write_at_all(file_, call.offset, buffer, call.count,
-                                                   call.memory_type, &status)
-                         : functions_.read_at_all(file_, call.offset, buffer, call.count,
-                                                  call.memory_type, &status);
+    const auto offset = call.offset + number * call.step_offset;
+    const int code =
+        operation == Operation::write
+            ? functions_.write_at_all(file_, offset, buffer, call.count, call.memory_type, &status)
+            : functions_.read_at_all(file_, offset, buffer, call.count, call.memory_type, &status);
     if (code != MPI_SUCCESS) return code;
     int count = 0;
     MPI_Get_count(&status, call.memory_type, &count);
@@ -174,7 +182,7 @@ class Floor : public Contender {
     return open_descriptor(operation == Operation::write ? O_CREAT | O_RDWR : O_RDONLY);
   }
 
-  std::string step(Operation operation, const Program& program, char* buffer) override {
+  std::string step(Operation operation, const Program& program, char* buffer, int) override {
     FirstError error;
     const auto bytes = program.bytes();
     if (begin_ < 0) place(bytes);  // once, normally in a warm-up step
@@ -262,7 +270,7 @@ class MemoryCopy : public Contender {
  public:
   std::string open(const std::string&, Operation) override { return {}; }
 
-  std::string step(Operation operation, const Program& program, char* buffer) override {
+  std::string step(Operation operation, const Program& program, char* buffer, int) override {
     const auto bytes = static_cast<std::size_t>(program.bytes());
     if (other_.size() < bytes) other_.assign(bytes, 1);  // once, normally in a warm-up step
     if (operation == Operation::write)

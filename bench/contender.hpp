@@ -27,7 +27,11 @@ class Contender {
  public:
   virtual ~Contender() = default;
   virtual std::string open(const std::string& path, Operation operation) = 0;
-  virtual std::string step(Operation operation, const Program& program, char* buffer) = 0;
+  /// The `number`-th step that follows the first in the file (see Call::step_offset).
+  virtual std::string step(Operation operation, const Program& program, char* buffer,
+                           int number) = 0;
+  /// What a program sets once, before its first call: the view of that call.
+  virtual std::string view(const Program&) { return {}; }
   virtual std::string close() = 0;
   /// Makes written bytes visible to other nodes; not timed.
   virtual std::string flush() = 0;

@@ -3,148 +3,21 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <ctime>
-#include <filesystem>
 #include <memory>
 #include <system_error>
 
+#include "job.hpp"
 #include "leftovers.hpp"
 #include "pattern.hpp"
 
 namespace choir::bench {
 
 namespace {
-
-double now_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
-
-int world_rank() {
-  int rank = 0;
-  check(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-  return rank;
-}
-
-int world_size() {
-  int size = 0;
-  check(MPI_Comm_size(MPI_COMM_WORLD, &size));
-  return size;
-}
-
-double agree_max(double value) {
-  double result = 0;
-  check(MPI_Allreduce(&value, &result, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
-  return result;
-}
-
-std::int64_t agree_sum(std::int64_t value) {
-  std::int64_t result = 0;
-  check(MPI_Allreduce(&value, &result, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
-  return result;
-}
-
-std::int64_t agree_max(std::int64_t value) {
-  std::int64_t result = 0;
-  check(MPI_Allreduce(&value, &result, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
-  return result;
-}
-
-/// The text of the lowest rank that has one, on every rank; empty if none has.
-std::string agree_text(const std::string& mine) {
-  int first = mine.empty() ? world_size() : world_rank();
-  int lowest = 0;
-  check(MPI_Allreduce(&first, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
-  if (lowest == world_size()) return {};
-  char text[512] = "";
-  std::strncpy(text, mine.c_str(), sizeof(text) - 1);
-  check(MPI_Bcast(text, sizeof(text), MPI_CHAR, lowest, MPI_COMM_WORLD));
-  return fmt::format("rank {}: {}", lowest, text);
-}
-
-/// Memory that exists before anything is timed.
-class Buffer {
- public:
-  /// Begins `shift` bytes behind a page.
-  Buffer(std::int64_t bytes, int shift)
-      : bytes_(static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1) + shift)), shift_(shift) {
-    memory_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    if (memory_ == MAP_FAILED) throw std::bad_alloc();
-  }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  ~Buffer() { munmap(memory_, bytes_); }
-  char* data() const { return static_cast<char*>(memory_) + shift_; }
-  void clear() { std::memset(memory_, 0xa5, bytes_); }
-
- private:
-  std::size_t bytes_;
-  int shift_;
-  void* memory_ = nullptr;
-};
-
-class Descriptor {
- public:
-  Descriptor(const std::string& path, int flags)
-      : value_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {
-    if (value_ < 0) throw std::system_error(errno, std::generic_category(), path);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() { ::close(value_); }
-  int get() const { return value_; }
-
- private:
-  int value_;
-};
-
-/// Runs `body`; an exception becomes its text, so that one rank's trouble is agreed on before
-/// anybody goes on.
-template <class Body>
-std::string text_of_failure(Body&& body) {
-  try {
-    body();
-    return {};
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-}
-
-/// [begin, end) of this rank when `bytes` are cut evenly.
-std::pair<std::int64_t, std::int64_t> own_share(std::int64_t bytes) {
-  return {bytes * world_rank() / world_size(), bytes * (world_rank() + 1) / world_size()};
-}
-
-/// Fills this rank's share of a file of `bytes` with the pattern.
-void write_share(const std::string& path, std::int64_t bytes, std::uint64_t generation) {
-  constexpr std::int64_t kChunk = 4 << 20;
-  const Descriptor file(path, O_CREAT | O_WRONLY);
-  const auto [begin, end] = own_share(bytes);
-  std::vector<char> chunk(static_cast<std::size_t>(kChunk));
-  for (auto at = begin; at < end;) {
-    const auto length = std::min(kChunk, end - at);
-    fill_pattern(chunk.data(), at, length, generation);
-    const auto moved = pwrite(file.get(), chunk.data(), static_cast<std::size_t>(length), at);
-    if (moved < 0 && errno == EINTR) continue;
-    if (moved < 0) throw std::system_error(errno, std::generic_category(), path);
-    at += moved;
-  }
-}
-
-/// Rank 0's process id, on every rank.
-int job_number() {
-  int number = static_cast<int>(getpid());
-  check(MPI_Bcast(&number, 1, MPI_INT, 0, MPI_COMM_WORLD));
-  return number;
-}
 
 /// One contender with its file, figures and state.
 struct Entrant {
@@ -258,16 +131,10 @@ class Run {
     if (!options_.keep && operation_ == Operation::read) remove(path_of("shared"));
   }
 
-  int warmup_steps(const Entrant& entrant) const {
-    if (entrant.result.contender != "auto") return options_.warmup;
-    const auto calls = std::max<int>(1, static_cast<int>(program_.calls.size()));
-    return std::max(options_.warmup, (options_.auto_warmup_calls + calls - 1) / calls);
-  }
-
   void warm_up() {
     fill_buffer(program_, buffer_.data(), options_.seed);
     for (auto& entrant : entrants_) {
-      for (int i = 0; i < warmup_steps(entrant) && entrant.alive(); ++i) {
+      for (int i = 0; i < options_.warmup && entrant.alive(); ++i) {
         entrant.spent_seconds += timed_step(entrant);
         if (entrant.spent_seconds > options_.max_seconds) break;
       }
@@ -312,7 +179,7 @@ class Run {
   double timed_step(Entrant& entrant) {
     check(MPI_Barrier(MPI_COMM_WORLD));
     const double begin = now_seconds();
-    const auto error = entrant.contender->step(operation_, program_, buffer_.data());
+    const auto error = entrant.contender->step(operation_, program_, buffer_.data(), 0);
     const double end = now_seconds();
     const double seconds = options_.clock == Clock::common ? agree_max(end) + agree_max(-begin)
                                                            : agree_max(end - begin);
@@ -377,15 +244,6 @@ class Run {
 };
 
 }  // namespace
-
-bool on_one_host() {
-  MPI_Comm node = MPI_COMM_NULL;
-  check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
-  int size = 0;
-  check(MPI_Comm_size(node, &size));
-  check(MPI_Comm_free(&node));
-  return agree_max(static_cast<std::int64_t>(world_size() - size)) == 0;
-}
 
 std::vector<Result> run_operation(Operation operation, const Program& program,
                                   const DriverOptions& options, const Progress& progress) {

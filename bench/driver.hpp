@@ -7,21 +7,16 @@
 #include <vector>
 
 #include "contender.hpp"
+#include "job.hpp"
 #include "program.hpp"
 #include "statistics.hpp"
 
 namespace choir::bench {
 
-enum class Clock {
-  common,
-  elapsed
-};  // one monotonic clock for all ranks; or the longest rank after a barrier
-
 struct DriverOptions {
   std::vector<std::string> contenders;
   int repeat = 7;
   int warmup = 2;             // untimed steps before the first timed one
-  int auto_warmup_calls = 0;  // calls `auto` gets before it is timed
   double max_seconds = 20;    // per contender and operation
   int buffer_shift = 0;       // bytes between a page's beginning and the program's buffer
   bool fresh = false;
@@ -52,8 +47,5 @@ using Progress = std::function<void(int done, int total, Operation, const std::s
 /// Collective over MPI_COMM_WORLD. Results are equal on all ranks.
 std::vector<Result> run_operation(Operation operation, const Program& program,
                                   const DriverOptions& options, const Progress& progress);
-
-/// True if all ranks share one host, hence one clock.
-bool on_one_host();
 
 }  // namespace choir::bench

@@ -22,8 +22,10 @@
 #include "common/numbers.hpp"
 #include "driver.hpp"
 #include "leftovers.hpp"
+#include "loading.hpp"
 #include "machine.hpp"
 #include "report.hpp"
+#include "whole.hpp"
 #include "workload.hpp"
 
 namespace choir::bench {
@@ -45,13 +47,8 @@ struct Options {
   std::string clock = "auto";
   std::string progress = "auto";
   DriverOptions driver;
+  WholeOptions whole;
 };
-
-int world_rank() {
-  int rank = 0;
-  check(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-  return rank;
-}
 
 /// Who runs when --contenders does not say.
 std::vector<std::string> default_contenders() {
@@ -74,9 +71,6 @@ void declare_options(CLI::App& app, Options& options) {
   app.add_option("--repeat", driver.repeat, "timed repetitions (7)")->check(CLI::Range(1, 100000));
   app.add_option("--warmup", driver.warmup, "untimed steps of every contender (2)")
       ->check(CLI::Range(0, 100000));
-  app.add_option("--auto-warmup", driver.auto_warmup_calls,
-                 "untimed calls of contender auto, for its examination (60)")
-      ->check(CLI::Range(0, 1000000));
   app.add_option("--bytes-per-rank", options.bytes_per_rank, "bytes per rank in a step, e.g. 32M")
       ->transform(size);
   app.add_option("--piece", options.piece,
@@ -109,6 +103,17 @@ void declare_options(CLI::App& app, Options& options) {
   app.add_option("--progress", options.progress, "auto, bar, lines or none")
       ->check(CLI::IsMember({"auto", "bar", "lines", "none"}));
   app.add_option("--seed", driver.seed, "seed of the data and of random patterns (1)");
+  app.add_option("--whole", options.whole.modes,
+                 "whole files, opened to closed, nothing warmed up: files, calls, rewritten, read")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(whole_modes()));
+  app.add_option("--files", options.whole.files, "new files of mode `files` (4)")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--steps", options.whole.steps, "steps of the other modes (20)")
+      ->check(CLI::Range(1, 100000));
+  app.add_option("--turn", options.whole.turn, "who begins: the first contender for 0, ... (0)")
+      ->check(CLI::Range(0, 1000000));
   app.add_flag("--plain", options.plain, "do not load choir's library: the host MPI alone");
 }
 
@@ -198,6 +203,26 @@ std::string mode_of(const DriverOptions& driver) {
   return mode;
 }
 
+/// With --whole: the files of one workload, as JSON on rank 0. Counts what failed.
+nlohmann::json run_whole_files(const Workload& workload, const Options& options, int& failures) {
+  auto program = workload.build(scale_for(workload, options, true));
+  require_countable(program);
+  auto whole = options.whole;
+  whole.contenders = options.driver.contenders;
+  whole.sync = options.driver.step.sync;
+  whole.verify = options.driver.verify;
+  whole.clock = options.driver.clock;
+  whole.directory = options.driver.directory;
+  whole.seed = options.driver.seed;
+  const auto bytes = sum_over_ranks(program.bytes());
+  const auto times = run_whole(program, whole);
+  for (const auto& time : times) failures += time.error.empty() ? 0 : 1;
+  if (world_rank() == 0)
+    fmt::print("{}: whole files, {} a step\n{}", workload.name, human_bytes(bytes),
+               table_of(times));
+  return {{"workload", workload.name}, {"total_bytes", bytes}, {"files", json_of(times)}};
+}
+
 WorkloadReport run_workload(const Workload& workload, const Options& options, bool alone) {
   WorkloadReport report;
   report.workload = workload.name;
@@ -263,6 +288,10 @@ int run_all(const Options& options, int argc, char** argv) {
   int failures = 0;
   nlohmann::json runs = nlohmann::json::array();
   for (const auto& name : names) {
+    if (!options.whole.modes.empty()) {
+      runs.push_back(run_whole_files(find_workload(name), options, failures));
+      continue;
+    }
     std::optional<WorkloadReport> report;
     try {
       report = run_workload(find_workload(name), options, names.size() == 1);
@@ -284,7 +313,6 @@ int run_all(const Options& options, int argc, char** argv) {
 /// Parses and runs; every rank comes to the same result. Rank 0 speaks.
 int run(int argc, char** argv) {
   Options options;
-  options.driver.auto_warmup_calls = 60;
   CLI::App app{"Contenders in turn on the I/O patterns of the papers and of users", "choir-bench"};
   declare_options(app, options);
   try {
@@ -302,42 +330,6 @@ int run(int argc, char** argv) {
     if (world_rank() == 0) fmt::print(stderr, "choir-bench: {}\n", e.what());
     return 2;
   }
-}
-
-bool has_argument(int argc, char** argv, const char* wanted) {
-  for (int i = 1; i < argc; ++i)
-    if (std::strcmp(argv[i], wanted) == 0) return true;
-  return false;
-}
-
-/// The front door that belongs to this program: in a build tree lib/ beside bin/, installed one
-/// folder above. Empty if there is none.
-std::filesystem::path own_front_door(const std::filesystem::path& program) {
-  const auto above = program.parent_path().parent_path();
-  std::error_code error;
-  for (const auto& folder : {above / "lib", above})
-    if (auto library = folder / "libchoir_mpiio.so"; std::filesystem::exists(library, error))
-      return library;
-  return {};
-}
-
-/// Starts this program again with choir's library loaded, if it is not and can be found. Returns
-/// where it cannot.
-void load_choir(int argc, char** argv) {
-  if (!choir_library().empty() || has_argument(argc, argv, "--plain") ||
-      std::getenv("BENCH_LOADED_CHOIR") != nullptr)
-    return;
-  std::error_code error;
-  const auto here = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return;
-  const auto library = own_front_door(here);
-  if (library.empty()) return;
-  const char* before = std::getenv("LD_PRELOAD");
-  const auto preload =
-      library.string() + (before != nullptr && *before != '\0' ? ":" + std::string(before) : "");
-  setenv("LD_PRELOAD", preload.c_str(), 1);
-  setenv("BENCH_LOADED_CHOIR", "1", 1);  // a library that does not load must not start us for ever
-  execv(here.c_str(), argv);
 }
 
 /// `choir-bench compare A.json B.json` is the program choir-bench-compare beside this one.

@@ -103,6 +103,7 @@ struct Call {
   std::int64_t buffer_offset = 0;  // where the memory type starts
   MPI_Datatype memory_type = MPI_BYTE;
   int count = 0;
+  std::int64_t step_offset = 0;  // from one step to the next that follows it in the file, in etypes
   Pieces file;    // absolute bytes in the file
   Pieces memory;  // bytes relative to the start of the buffer
 };
@@ -113,6 +114,7 @@ class Program {
   std::vector<View> views;
   std::vector<Call> calls;
   std::int64_t buffer_bytes = 0;
+  std::int64_t step_bytes = 0;  // from one step to the next in the file; 0: what all ranks span
 
   Program() = default;
   Program(const Program&) = delete;

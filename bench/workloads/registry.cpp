@@ -24,6 +24,8 @@ Workload irregular_workload();
 Workload append_workload();
 Workload empty_workload();
 Workload small_workload();
+Workload segments_workload();
+Workload interleaved_workload();
 
 const std::vector<Workload>& workloads() {
   static const std::vector<Workload> table{
@@ -31,7 +33,7 @@ const std::vector<Workload>& workloads() {
       hpio_workload(),       tile_workload(),      rows_workload(),      subarray4d_workload(),
       everyone4k_workload(), flash_workload(),     btio_workload(),      s3d_workload(),
       latency_io_workload(), astro3d_workload(),   irregular_workload(), append_workload(),
-      empty_workload(),      small_workload(),
+      empty_workload(),      small_workload(),     segments_workload(),  interleaved_workload(),
   };
   return table;
 }
