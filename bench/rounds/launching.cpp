@@ -26,8 +26,8 @@ using nlohmann::json;
 
 /// A launch that takes longer hangs: the longest take some seconds.
 constexpr const char* kLimitSeconds = "120";
-/// Enough to see what is done once it is known.
-constexpr int kLargeFiles = 8;
+/// Enough to see what is done once it is known, and few enough to stay in memory.
+constexpr int kLargeFiles = 6;
 
 using Words = std::vector<std::string>;
 

@@ -293,6 +293,17 @@ int run(const Options& options, const std::string& command) {
   return failures > 0 ? 1 : 0;
 }
 
+/// As the user typed it: --root is the script's.
+std::string command_line(int argc, char** argv) {
+  std::string command = "bench/choice";
+  for (int i = 1; i < argc; ++i)
+    if (std::string_view(argv[i]) == "--root")
+      ++i;
+    else
+      command += std::string(" ") + argv[i];
+  return command;
+}
+
 }  // namespace
 }  // namespace choir::rounds
 
@@ -302,8 +313,7 @@ int main(int argc, char** argv) {
   CLI::App app{"Does auto choose well on whole files? Native, fixed strategies and auto in turn",
                "bench/choice"};
   declare(app, options);
-  std::string command = "bench/choice";
-  for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
+  const auto command = command_line(argc, argv);
   try {
     app.parse(argc, argv);
     if (options.list) return list(), 0;
