@@ -64,10 +64,10 @@ class WholeRun {
   std::vector<FileTime> execute() {
     for (const auto& mode : options_.modes) {
       const int files = mode == "files" ? options_.files : 1;
-      if (mode == "read") prepare(shared(), options_.seed);
+      if (mode == "read") prepare(shared(), whole_bytes_, options_.seed);
       if (mode == "rewritten")
         for (std::size_t i = 0; i < options_.contenders.size(); ++i)
-          prepare(path(mode, i, 0), options_.seed + 1);
+          prepare(path(mode, i, 0), agree_max(program_.file_end()), options_.seed + 1);
       for (int file = 0; file < files; ++file) each_in_turn(mode, file, file == files - 1);
     }
     // Files stay until all are measured, so that nobody gets the memory of another's.
@@ -95,10 +95,9 @@ class WholeRun {
   }
 
   /// A file that is there: all its bytes are in the page cache.
-  void prepare(const std::string& name, std::uint64_t generation) {
+  void prepare(const std::string& name, std::int64_t bytes, std::uint64_t generation) {
     claim(name);
-    const auto text =
-        agree_text(text_of_failure([&] { write_share(name, whole_bytes_, generation); }));
+    const auto text = agree_text(text_of_failure([&] { write_share(name, bytes, generation); }));
     if (!text.empty()) throw std::runtime_error("cannot prepare a file: " + text);
   }
 
