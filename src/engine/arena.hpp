@@ -12,7 +12,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "engine/doorbell.hpp"
+#include "base/doorbell.hpp"
 #include "engine/gate.hpp"
 #include "plan/plan.hpp"
 

@@ -1,6 +1,7 @@
 #include "stage/core/grants.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace choir::stage {
 
@@ -44,9 +45,9 @@ std::uint64_t Grants::grant_for(const std::vector<Part>& parts, const Part& part
   return may_take_(granted - now) ? granted : now;
 }
 
-bool Grants::answer(std::vector<Part>& parts, const std::function<bool(std::size_t)>& held) {
+std::vector<std::size_t> Grants::answer(std::vector<Part>& parts,
+                                        const std::function<bool(std::size_t)>& held) {
   notice_wishes(parts);
-  if (asking_.empty()) return false;
   for (const auto i : asking_) {
     auto& part = parts[i];
     const auto number = part.wishes();
@@ -55,8 +56,7 @@ bool Grants::answer(std::vector<Part>& parts, const std::function<bool(std::size
     part.grant(grant_for(parts, part));
     part.answer_wish(number);
   }
-  asking_.clear();
-  return true;
+  return std::exchange(asking_, {});
 }
 
 }  // namespace choir::stage

@@ -27,8 +27,9 @@ class Grants {
   /// Gives each part its reserve, whatever an earlier keeper granted beyond it.
   void begin(std::vector<Part>& parts);
   /// Answers wishes, the oldest first. `held(i)`: whether entries of part i are held.
-  /// True if anything was answered.
-  bool answer(std::vector<Part>& parts, const std::function<bool(std::size_t)>& held);
+  /// Those that were answered.
+  std::vector<std::size_t> answer(std::vector<Part>& parts,
+                                  const std::function<bool(std::size_t)>& held);
 
  private:
   void notice_wishes(const std::vector<Part>& parts);

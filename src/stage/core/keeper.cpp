@@ -29,7 +29,10 @@ bool Keeper::poll(std::int64_t now) {
   bool any = false;
   for (std::size_t i = 0; i < parts_.size(); ++i) any = take_entries(i) || any;
   finish_what_was_begun();
-  any = grants_.answer(parts_, [&](std::size_t i) { return held_[i] > 0; }) || any;
+  for (const auto i : grants_.answer(parts_, [&](std::size_t part) { return held_[part] > 0; })) {
+    disk_.note_told(static_cast<int>(i));
+    any = true;
+  }
   any = answer_questions(now) || any;
   abandon_calls();
   any = retry(now) || any;
@@ -41,6 +44,11 @@ bool Keeper::idle() const {
       std::equal(parts_.begin(), parts_.end(), taken_.begin(),
                  [](const Part& part, std::uint64_t taken) { return part.committed() == taken; });
   return nothing_new && std::all_of(held_.begin(), held_.end(), [](auto n) { return n == 0; });
+}
+
+bool Keeper::waits_for_time() const {
+  return std::any_of(files_.begin(), files_.end(),
+                     [](const FileEntry& entry) { return entry.second.retry_at != 0; });
 }
 
 bool Keeper::is_short_of_room() const {
@@ -197,6 +205,7 @@ void Keeper::tell(const Item& item, State state, int error, std::int64_t answer)
   disk_.step();
   if (is_final(state)) --held_[static_cast<std::size_t>(item.rank)];
   part_of(item).settle(item.words.number, state, error, answer);
+  disk_.note_told(item.rank);
 }
 
 }  // namespace choir::stage

@@ -37,6 +37,8 @@ class Disk {
   virtual std::int64_t size(std::uint64_t open) = 0;
   /// Nothing of this open will be written any more. To be said again to the next keeper.
   virtual void note_failure(std::uint64_t open, int error) = 0;
+  /// Something was told to a rank that may be waiting for it.
+  virtual void note_told(int) {}
   /// Between two steps of the protocol, where a crash must lose nothing; tests end the keeper here.
   virtual void step() {}
 };
@@ -69,6 +71,8 @@ class Keeper {
 
   /// Nothing is held and nothing is under way.
   bool idle() const;
+  /// Whether time alone makes poll() go on: a full disk is to be asked again.
+  bool waits_for_time() const;
   const KeeperCounts& counts() const { return counts_; }
 
  private:

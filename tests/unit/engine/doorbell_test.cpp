@@ -1,5 +1,5 @@
 // doorbell_test.cpp: a ring is never lost, and a sleeper never sleeps longer than it was told.
-#include "engine/doorbell.hpp"
+#include "base/doorbell.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "engine/doorbell.hpp"
+#include "base/doorbell.hpp"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
