@@ -160,7 +160,6 @@ void Call::learn_pattern(const Opened& opened) {
   ++cache.misses;
   const auto ballots = opened.ballots;
   pattern_ = std::make_shared<PlanEntry>();
-  pattern_->key = key_of(ballots);
   pattern_->bytes = request_.access.bytes();
   pattern_->low = ballots[static_cast<std::size_t>(file_.hood().rank())].low;
   if (pattern_->bytes > 0) {
@@ -180,7 +179,7 @@ void Call::learn_pattern(const Opened& opened) {
                .add(select::relative_offset(one.low, one.high, one.bytes, pieces))
                .value();
   }
-  pattern_->name = name_of(pattern_->key, pattern_->span);
+  pattern_->name = name_of(key_of(ballots), pattern_->span);
   pattern_->dense = fill_their_span(pattern_->ranks);
   pattern_->signature = select::combined_signature(sum, static_cast<int>(ballots.size()));
   if (file_.settings().plan_cache_bytes > 0) cache.insert(pattern_);
@@ -191,15 +190,10 @@ std::shared_ptr<const Plan> Call::plan_for(int row) {
   const auto& parameters = file_.parameters();
   if (!keeps_alignment(shift_, parameters))
     return std::make_shared<const Plan>(strategy.plan(plan_input()));
-  auto suffix = file_.plan_suffix();
-  auto kept = pattern_->kept(strategy.name, suffix);
-  if (kept && kept->turn >= 0 && kept->turn != parameters.turn) {
-    suffix += "/turn " + std::to_string(parameters.turn);
-    kept = pattern_->kept(strategy.name, suffix);
-  }
+  auto kept = pattern_->kept(file_.plan_key(row));
   if (!kept) {
     kept = std::make_shared<const Plan>(strategy.plan(input_for(*pattern_)));
-    pattern_->keep(strategy.name, suffix, kept);
+    file_.hood().plans().keep(*pattern_, file_.plan_key(row), kept);
   }
   if (shift_ == 0 || kept->aggregators.empty()) return kept;
   auto moved = *kept;

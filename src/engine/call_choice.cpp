@@ -82,10 +82,10 @@ int Call::expected_candidate() {
 /// The plan kept for a strategy, or one that costs nothing to make; null: neither.
 std::shared_ptr<const Plan> Call::plan_ahead(int row) const {
   const auto& strategy = file_.strategies().rows()[static_cast<std::size_t>(row)];
-  auto kept = guess_->kept(strategy.name, file_.plan_suffix());
+  auto kept = guess_->kept(file_.plan_key(row));
   if (!kept && strategy.alone) {
     kept = std::make_shared<const Plan>(strategy.plan(input_for(*guess_)));
-    guess_->keep(strategy.name, file_.plan_suffix(), kept);
+    file_.hood().plans().keep(*guess_, file_.plan_key(row), kept);
   }
   return kept;
 }

@@ -46,7 +46,8 @@ void Call::witness() {
   record.bytes_between = traffic.bytes_between_nodes;
   record.messages_between = traffic.messages_between_nodes;
   record.metadata_between = traffic.metadata_bytes;
-  record.agreement_bytes = (opening_ ? opening_->bytes_between_nodes() : 0) +
+  record.agreement_bytes = joint_agreement_bytes_ +
+                           (opening_ ? opening_->bytes_between_nodes() : 0) +
                            (closing_ ? closing_->bytes_between_nodes() : 0);
   record.cycles = traffic.cycles;
   record.bytes_sieved = traffic.sieved_bytes;

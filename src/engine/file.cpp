@@ -68,16 +68,6 @@ Parameters parameters_from(const Settings& s, const FileFacts& facts, int turn) 
   return p;
 }
 
-/// What plans depend on besides the pattern.
-std::string suffix_of(const Parameters& p, int seats) {
-  std::ostringstream text;
-  text << '/' << p.aggregators_per_node << '/' << p.aggregators << '/' << p.aggregators_per_server
-       << '/' << p.cycle_bytes << '/' << p.scaling << '/' << p.most_cycle_bytes << '/'
-       << p.group_size << '/' << p.writers_per_group << '/' << p.concurrent << '/' << p.stripe_unit
-       << '/' << p.stripe_servers << '/' << seats;
-  return text.str();
-}
-
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> words;
   std::istringstream in(list);
@@ -140,7 +130,6 @@ File::File(std::shared_ptr<Neighbourhood> hood, FileFacts facts, Settings settin
       room_(hood_->take_room(seats_, capacity_for(settings_))),
       turn_(settings_.spread_files ? hood_->next_turn() : 0),
       parameters_(parameters_from(settings_, facts_, turn_)),
-      plan_suffix_(suffix_of(parameters_, seats_)),
       mapping_(settings_.mapped_bytes) {
   hood_->plans().limit(static_cast<std::size_t>(settings_.plan_cache_bytes));
   resolve_strategies();
@@ -171,7 +160,6 @@ void File::change_settings(const Settings& settings) {
   settings_.cycle_buffer_max_bytes =
       std::min(settings_.cycle_buffer_max_bytes, room_->arena->shape().capacity);
   parameters_ = parameters_from(settings_, facts_, turn_);
-  plan_suffix_ = suffix_of(parameters_, seats_);
   table_ = StrategyTable();
   candidates_.clear();
   resolve_strategies();
@@ -220,6 +208,10 @@ void File::resolve_strategies() {
   if (candidates_.empty())
     for (std::size_t row = 0; row < table_.rows().size(); ++row)
       candidates_.push_back(static_cast<int>(row));
+}
+
+PlanKey File::plan_key(int row) const {
+  return {table_.rows()[static_cast<std::size_t>(row)].planner, parameters_, seats_};
 }
 
 std::optional<int> File::fixed_row(Operation operation) const {

@@ -50,7 +50,8 @@ class File final : public FileAccess {
   Witness& witness() { return *witness_; }
   const Parameters& parameters() const { return parameters_; }
   int seats() const { return seats_; }
-  const std::string& plan_suffix() const { return plan_suffix_; }
+  /// What plans by a strategy of the table follow from, besides the pattern.
+  PlanKey plan_key(int row) const;
   /// The row a fixed strategy names; nothing: auto.
   std::optional<int> fixed_row(Operation operation) const;
   /// Rows auto may choose from.
@@ -117,7 +118,6 @@ class File final : public FileAccess {
   int turn_;
   StrategyTable table_;
   Parameters parameters_;
-  std::string plan_suffix_;
   std::vector<int> candidates_;
   std::optional<int> fixed_read_, fixed_write_;
   select::Selector selector_;

@@ -129,6 +129,7 @@ void JointOpening::start_reduction() {
   constexpr int numbers = sizeof(Common) / sizeof(std::int64_t);
   check(PMPI_Iallreduce(MPI_IN_PLACE, common_.data(), numbers * static_cast<int>(common_.size()),
                         MPI_INT64_T, MPI_MIN, room_.leaders.get(), &request_));
+  for (auto& member : members_) member.bytes_between_nodes += sizeof(Common);
   phase_ = Phase::reducing;
 }
 
@@ -147,6 +148,9 @@ void JointOpening::start_exchange() {
   check(PMPI_Iallgatherv(sent_.data(), static_cast<int>(sent_.size() * sizeof(Ballot)), MPI_BYTE,
                          received_.data(), counts_.data(), places_.data(), MPI_BYTE,
                          room_.leaders.get(), &request_));
+  for (const auto member : unknown_)
+    members_[member].bytes_between_nodes +=
+        hood_.local_ranks() * static_cast<std::int64_t>(sizeof(Ballot));
   phase_ = Phase::exchanging;
 }
 
@@ -228,6 +232,7 @@ void JointClosing::start_reduction() {
     packed_.insert(packed_.end(), {-one.error, one.end_of_file, -one.elapsed_ns});
   check(PMPI_Iallreduce(MPI_IN_PLACE, packed_.data(), static_cast<int>(packed_.size()), MPI_INT64_T,
                         MPI_MIN, room_.leaders.get(), &request_));
+  bytes_between_nodes_ = numbers_per_outcome * static_cast<std::int64_t>(sizeof packed_.front());
   phase_ = Phase::reducing;
 }
 

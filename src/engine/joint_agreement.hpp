@@ -30,6 +30,8 @@ struct MemberOpening {
   bool known = false;  ///< every rank named the same cached plan with the same shift
   int error = 0;       ///< the error class of a rank that brought one; 0: none
   std::int64_t shift = 0;
+  /// What this rank put into reductions and gatherings between nodes for it; 0 for all but leaders.
+  std::int64_t bytes_between_nodes = 0;
 };
 
 class JointOpening {
@@ -88,6 +90,8 @@ class JointClosing {
   bool poll();
   /// Per member: worst error, lowest end of file, longest time.
   const std::vector<Outcome>& verdicts() const { return verdicts_; }
+  /// For each member what this rank put into the reduction between nodes; 0 for all but leaders.
+  std::int64_t bytes_between_nodes() const { return bytes_between_nodes_; }
 
  private:
   enum class Phase { gathering, reducing, waiting, done };
@@ -101,6 +105,7 @@ class JointClosing {
   Phase phase_ = Phase::gathering;
   std::vector<Outcome> verdicts_;
   std::vector<std::int64_t> packed_;
+  std::int64_t bytes_between_nodes_ = 0;
   MPI_Request request_ = MPI_REQUEST_NULL;
 };
 

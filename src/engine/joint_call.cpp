@@ -157,7 +157,8 @@ std::vector<std::shared_ptr<const Plan>> JointCall::plans_ahead(std::uint16_t& s
   }
   std::vector<std::shared_ptr<const Plan>> plans;
   for (auto* member : members) {
-    auto plan = member->guess_->kept(ahead_, member->file_.plan_suffix());
+    const auto row = member->file_.strategies().find(ahead_);
+    auto plan = row ? member->guess_->kept(member->file_.plan_key(*row)) : nullptr;
     if (!plan || !plan->independent() || plan->requests == Requests::sieve) return {};
     plans.push_back(std::move(plan));
   }
@@ -492,6 +493,8 @@ void JointCall::finish(const std::vector<Outcome>& verdicts) {
   const auto members = std::move(members_);  // they own us: this ends the circle
   members_.clear();
   for (std::size_t m = members.size(); m-- > 0;) {
+    members[m]->joint_agreement_bytes_ = opening_->members()[m].bytes_between_nodes +
+                                         (closing_ ? closing_->bytes_between_nodes() : 0);
     if (const int error = opening_->members()[m].error; error != 0)
       members[m]->finish(error);
     else

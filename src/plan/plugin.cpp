@@ -29,7 +29,9 @@ void load_plugin(StrategyTable& table, const std::string& path) {
     throw std::runtime_error(path + reason);
   }
   // Stays loaded: the table now points into it.
+  const auto before = table.rows().size();
   reinterpret_cast<AddFunction>(dlsym(library, "choir_add_strategies"))(table);
+  table.note_library(before, path);
 }
 
 }  // namespace choir

@@ -32,7 +32,8 @@ Strategy strategy_from(std::string name, std::string summary, const Recipe& reci
       [recipe](const PlanInput& in) { return plan_recipe(recipe, in); },
       [recipe](const PlanInput& in, const Situation& s) { return estimate_recipe(recipe, in, s); },
       false,
-      recipe.partition == Partition::owner && !recipe.scheduled};
+      recipe.partition == Partition::owner && !recipe.scheduled,
+      {recipe}};
 }
 
 StrategyTable::StrategyTable() {
@@ -56,17 +57,23 @@ StrategyTable::StrategyTable() {
       {Partition::layout, Choice::writers, Cycles::per_rank, coalesce});
   row("hierarchical", "gather on the node, then one stream between each pair of nodes",
       {Partition::even, Choice::per_node, Cycles::by_offset, sieve, true});
-  rows_.push_back({"mapped", "stores into a shared mapping of a local file",
+  add({"mapped", "stores into a shared mapping of a local file",
                    [](const PlanInput&) { return only(Exchange::mapped); }, estimate_mapped, true,
                    true});
-  rows_.push_back({"native", "the host MPI's own collective",
+  add({"native", "the host MPI's own collective",
                    [](const PlanInput&) { return only(Exchange::host); }, estimate_host});
 }
 
 void StrategyTable::add(Strategy strategy) {
   if (find(strategy.name))
     throw std::invalid_argument("a strategy named '" + strategy.name + "' exists already");
+  if (!strategy.planner.recipe) strategy.planner.name = strategy.name;
   rows_.push_back(std::move(strategy));
+}
+
+void StrategyTable::note_library(std::size_t before, const std::string& library) {
+  for (auto row = before; row < rows_.size(); ++row)
+    if (!rows_[row].planner.recipe) rows_[row].planner.library = library;
 }
 
 std::optional<int> StrategyTable::find(std::string_view name) const {

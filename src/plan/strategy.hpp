@@ -15,6 +15,16 @@
 
 namespace choir {
 
+/// Who makes a strategy's plans: equal values make equal plans from equal input.
+struct Planner {
+  std::optional<Recipe> recipe = {};
+  // Where it is no recipe, but a function:
+  std::string name = {};
+  std::string library = {};  ///< empty: choir itself
+
+  bool operator==(const Planner&) const = default;
+};
+
 struct Strategy {
   std::string name;
   std::string summary;
@@ -23,6 +33,7 @@ struct Strategy {
   std::function<double(const PlanInput&, const Situation&)> estimate_s;
   bool warms_up = false;  ///< a call prepares what later ones on the same bytes find ready
   bool alone = false;     ///< no rank waits for another: its plans are independent()
+  Planner planner = {};
 };
 
 /// A strategy from a recipe; throws std::invalid_argument if the choices do not fit together.
@@ -33,6 +44,8 @@ class StrategyTable {
  public:
   StrategyTable();
   void add(Strategy strategy);
+  /// Strategies that were not there when there were `before` come from this library.
+  void note_library(std::size_t before, const std::string& library);
   const std::vector<Strategy>& rows() const { return rows_; }
   std::optional<int> find(std::string_view name) const;
 

@@ -82,6 +82,45 @@ void fault_full_disk(Checks& t) { expect_fault(t, true, MPI_ERR_NO_SPACE); }
 void fault_read_error(Checks& t) { expect_fault(t, false, MPI_ERR_IO); }
 void fault_write_error(Checks& t) { expect_fault(t, true, MPI_ERR_IO); }
 
+MPI_Info recipe_mine(const char* partition) {
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "choir_strategy", "mine");
+  MPI_Info_set(info, "choir_strategy.mine.partition", partition);
+  MPI_Info_set(info, "choir_strategy.mine.requests", "list");
+  return info;
+}
+
+/// One name for two recipes: in two files, and in one file before and after set_info. Only rank 1's
+/// own writes fail (CHOIR_FAULT), so the outcome tells who wrote.
+void one_name_two_recipes(Checks& t) {
+  const auto write = [&](MPI_File fh) {
+    const int bytes = t.rank == 0 ? 3000 : 1000;
+    const Bytes mine = pattern(bytes, t.rank);
+    return MPI_File_write_at_all(fh, t.rank == 0 ? 0 : 2000 + 1000 * t.rank, mine.data(), bytes,
+                                 MPI_BYTE, MPI_STATUS_IGNORE);
+  };
+  MPI_Info even = recipe_mine("even"), owner = recipe_mine("owner");
+  {
+    OpenFile ranges(t, read_write, MPI_COMM_WORLD, even);
+    MPI_File_set_errhandler(ranges, MPI_ERRORS_RETURN);
+    t.expect_success(write(ranges), "rank 0 writes for all");
+    t.expect_success(MPI_File_set_info(ranges, owner), "set_info");
+    t.expect_same_error(write(ranges), std::array{MPI_ERR_NO_SPACE}, "the recipe of set_info");
+  }
+  {
+    OpenFile ranges(t, read_write, MPI_COMM_WORLD, even);
+    t.expect_success(write(ranges), "rank 0 writes for all again");
+  }
+  {
+    OpenFile own(t, read_write, MPI_COMM_WORLD, owner);
+    MPI_File_set_errhandler(own, MPI_ERRORS_RETURN);
+    t.expect_same_error(write(own), std::array{MPI_ERR_NO_SPACE}, "the other file's recipe");
+  }
+  MPI_Info_free(&even);
+  MPI_Info_free(&owner);
+}
+
 /// The whole disk is full half way (a real limit of the kernel's, not an injected one).
 void file_size_limit(Checks& t) {
   std::signal(SIGXFSZ, SIG_IGN);
@@ -219,6 +258,7 @@ constexpr NamedCheck checks[] = {
     {"fault_full_disk", fault_full_disk},
     {"fault_read_error", fault_read_error},
     {"fault_write_error", fault_write_error},
+    {"one_name_two_recipes", one_name_two_recipes},
     {"file_size_limit", file_size_limit},
     {"truncated_while_open", truncated_while_open},
     {"deleted_while_open", deleted_while_open},
