@@ -20,7 +20,11 @@ std::string total(const std::map<int, Figures>& figures, int run) {
 
 std::string total(const Row& row, const std::string& contender) {
   const auto found = row.fixed.find(contender);
-  return found == row.fixed.end() ? "-" : ms(found->second.total_s);
+  if (found == row.fixed.end()) return "-";
+  const auto& [name, figures] = *found;
+  // A strategy that does not apply is served by another, which is named.
+  const bool other = !figures.strategy.empty() && figures.strategy != name;
+  return ms(figures.total_s) + (other ? " (" + figures.strategy + ")" : "");
 }
 
 /// Open, calls, close and sync of native and of auto's fourth run.

@@ -206,7 +206,7 @@ class Comparison {
     unsetenv("CHOIR_CLOCK_GUARD");
     fs::remove_all(clock);
     set_aside(run.records, own, first);
-    if (interrupted != 0) throw Trouble("interrupted; all files are as they were");
+    if (interrupted != 0) throw Trouble("interrupted; files that were there are as they were");
     if (!run.records.existing.empty())
       throw Trouble(
           fmt::format("{} was there before, and the program writes into it. Remove it, "

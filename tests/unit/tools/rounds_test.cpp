@@ -99,6 +99,13 @@ TEST(Targets, NineChainsOfTen) {
   EXPECT_EQ(target_of(chains).outcome, Target::Outcome::missed);
 }
 
+TEST(Markdown, NamesWhoServedInstead) {
+  auto rows = rows_of(measured(1));
+  EXPECT_EQ(markdown_of(rows).find("(two_phase)"), std::string::npos);
+  rows[0].fixed.at("individual").strategy = "two_phase";
+  EXPECT_NE(markdown_of(rows).find("(two_phase)"), std::string::npos);
+}
+
 TEST(Markdown, HasALineForEachRow) {
   const auto text = markdown_of(rows_of(measured(1)));
   EXPECT_NE(text.find("| mpich | 2 | vector-512 | files |"), std::string::npos) << text;
