@@ -109,7 +109,7 @@ bool is_look(std::size_t pairs) {
 
 std::string why_unclear(const std::vector<Pair>& pairs, double others_share) {
   if (pairs.size() < kLooks[0])
-    return fmt::format("there are {} pairs of runs, and fewer than {} prove nothing", pairs.size(),
+    return fmt::format("time was for {} of the {} pairs of runs that an answer needs", pairs.size(),
                        kLooks[0]);
   std::vector<double> native, choir;
   for (const auto& pair : pairs) {

@@ -104,7 +104,7 @@ TEST(Paired, TheReasonNamesWhatWasSeen) {
   const auto pairs = measured(26, 1, 0.8, 4);
   EXPECT_NE(why_unclear(pairs, 0.4).find("40 % of the processors"), std::string::npos);
   EXPECT_EQ(why_unclear(pairs, 0.02).find("processors"), std::string::npos);
-  EXPECT_NE(why_unclear({{1, 1}}, 0).find("1 pairs"), std::string::npos);
+  EXPECT_NE(why_unclear({{1, 1}}, 0).find("1 of the 8 pairs"), std::string::npos);
 }
 
 }  // namespace
