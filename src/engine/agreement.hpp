@@ -30,7 +30,8 @@ class Opening {
   /// The error class of the first rank that brought one; 0: none.
   int error() const { return error_; }
   std::int64_t shift() const { return shift_; }
-  /// Every rank has moved its bytes already, by the same strategy and for the plan all of them know.
+  /// Every rank has moved its bytes already, by the same strategy and for the plan all of them
+  /// know.
   bool all_ran_ahead() const { return all_ran_ahead_; }
   /// How that went: worst error, lowest end of file, longest time.
   const Outcome& early_verdict() const { return early_verdict_; }

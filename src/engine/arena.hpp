@@ -165,8 +165,8 @@ class Arena {
   void lay_out();
 
   ArenaShape shape_;
-  std::int64_t board_ = 0, gate_ = 0, bells_ = 0, ballots_ = 0, votes_ = 0,
-               outcomes_ = 0, tokens_ = 0, controls_ = 0, data_ = 0, coverage_ = 0, size_ = 0;
+  std::int64_t board_ = 0, gate_ = 0, bells_ = 0, ballots_ = 0, votes_ = 0, outcomes_ = 0,
+               tokens_ = 0, controls_ = 0, data_ = 0, coverage_ = 0, size_ = 0;
   char* base_ = nullptr;
 };
 

@@ -134,7 +134,8 @@ class Call {
   std::optional<Context> context_;
   Tasks tasks_;
   bool plan_was_known_ = false;
-  std::int64_t joint_agreement_bytes_ = 0;  ///< of a member: between nodes, as Opening and Closing count
+  std::int64_t joint_agreement_bytes_ =
+      0;                    ///< of a member: between nodes, as Opening and Closing count
   bool ran_ahead_ = false;  ///< this rank has moved its bytes before the opening
 
   // What was chosen and how long it took, for the selector and the trace.

@@ -25,9 +25,8 @@ std::uint64_t hash_of(const PlanEntry& entry) {
 }
 
 std::uint64_t hash_of(const Access& access) {
-  return access.bytes() > 0
-             ? hash_of(access.file.tile.get(), begin_in_tile(access), access.bytes())
-             : hash_of(nullptr, 0, 0);
+  return access.bytes() > 0 ? hash_of(access.file.tile.get(), begin_in_tile(access), access.bytes())
+                            : hash_of(nullptr, 0, 0);
 }
 
 bool same_pattern(const PlanEntry& entry, const Access& access) {
@@ -46,8 +45,7 @@ bool same_tile(const Tile& a, const Tile& b) {
 bool PlanEntry::Kept::fits(const PlanKey& wanted) const {
   auto parameters = wanted.parameters;
   if (plan->turn < 0) parameters.turn = key.parameters.turn;
-  return key.planner == wanted.planner && key.seats == wanted.seats &&
-         key.parameters == parameters;
+  return key.planner == wanted.planner && key.seats == wanted.seats && key.parameters == parameters;
 }
 
 std::size_t PlanEntry::memory_bytes() {

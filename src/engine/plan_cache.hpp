@@ -47,7 +47,7 @@ struct PlanEntry {
   Extent span_at(std::int64_t shift) const {
     return span.empty() ? span : Extent{span.begin + shift, span.end + shift};
   }
-  bool dense = false;            ///< certainly no byte of the span is left out
+  bool dense = false;  ///< certainly no byte of the span is left out
   std::int64_t pieces = 0;
   std::uint64_t signature = 0;  ///< sum of all ranks' hashes
   std::int64_t grain = 1;
@@ -70,8 +70,8 @@ struct PlanEntry {
     total_bytes += rank.bytes;
     grain = std::min(grain, rank_grain);
   }
-  /// The plan made for an equal key; null if none was made yet. Many plans are the same whatever the
-  /// file's turn.
+  /// The plan made for an equal key; null if none was made yet. Many plans are the same whatever
+  /// the file's turn.
   std::shared_ptr<const Plan> kept(const PlanKey& key);
   std::size_t memory_bytes();
 };

@@ -36,19 +36,28 @@ int size_of(MPI_Comm comm) {
   return size;
 }
 
-/// Collective: per rank, the number of its node.
-std::vector<int> find_nodes(MPI_Comm comm, int ranks_per_node) {
-  const auto mine = key_of(this_host());
-  std::vector<std::uint64_t> keys(static_cast<std::size_t>(size_of(comm)));
-  check(PMPI_Allgather(&mine, 1, MPI_UINT64_T, keys.data(), 1, MPI_UINT64_T, comm));
-  return nodes_of(keys, ranks_per_node);
+/// Collective. The cores are rank 0's: plans follow from them, so they are equal on all ranks.
+Topology find_topology(MPI_Comm comm, int ranks_per_node) {
+  struct Place {
+    std::uint64_t host, cores;
+  };
+  const Place mine{key_of(this_host()), static_cast<std::uint64_t>(sysconf(_SC_NPROCESSORS_ONLN))};
+  std::vector<Place> places(static_cast<std::size_t>(size_of(comm)));
+  check(PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, places.data(), sizeof mine, MPI_BYTE, comm));
+  std::vector<std::uint64_t> hosts;
+  for (const auto& place : places) hosts.push_back(place.host);
+  return Topology(nodes_of(hosts, ranks_per_node), static_cast<int>(places.front().cores));
 }
 
-/// Collective: equal on all ranks, since plans follow from it.
-int cores_of_first_rank(MPI_Comm comm) {
-  int cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
-  check(PMPI_Bcast(&cores, 1, MPI_INT, 0, comm));
-  return cores;
+/// Communicators of the same ranks in the same order share what is kept with a predefined one: then
+/// a library that duplicates its communicator for every file does not begin anew each time.
+MPI_Comm keeper_of(MPI_Comm user) {
+  for (const MPI_Comm predefined : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
+    int comparison = MPI_UNEQUAL;
+    check(PMPI_Comm_compare(user, predefined, &comparison));
+    if (comparison == MPI_IDENT || comparison == MPI_CONGRUENT) return predefined;
+  }
+  return user;
 }
 
 using NeighbourhoodPtr = std::shared_ptr<Neighbourhood>;
@@ -71,7 +80,7 @@ int neighbourhood_keyval() {
 
 Neighbourhood::Neighbourhood(MPI_Comm user, int ranks_per_node)
     : comm_(duplicate(user)),
-      topology_{find_nodes(comm_.get(), ranks_per_node), cores_of_first_rank(comm_.get())},
+      topology_(find_topology(comm_.get(), ranks_per_node)),
       local_of_(static_cast<std::size_t>(topology_.ranks())),
       rank_(rank_in(comm_.get())),
       split_(ranks_per_node) {
@@ -82,20 +91,22 @@ Neighbourhood::Neighbourhood(MPI_Comm user, int ranks_per_node)
   }
   local_ = local_of(rank_);
   local_ranks_ = static_cast<int>(node_ranks().size());
+  if (one_node()) return;
   node_comm_ = split(comm_.get(), node(), rank_);
   leaders_ = split(comm_.get(), local_ == 0 ? 0 : MPI_UNDEFINED, rank_);
 }
 
-NeighbourhoodPtr Neighbourhood::of(MPI_Comm user, int ranks_per_node) {
+NeighbourhoodPtr Neighbourhood::of(MPI_Comm user, int ranks_per_node, bool several_threads) {
   void* kept = nullptr;
   int found = 0;
-  check(PMPI_Comm_get_attr(user, neighbourhood_keyval(), &kept, &found));
+  const MPI_Comm keeper = several_threads ? user : keeper_of(user);
+  check(PMPI_Comm_get_attr(keeper, neighbourhood_keyval(), &kept, &found));
   if (found != 0) {
     const auto& known = *static_cast<NeighbourhoodPtr*>(kept);
     if (known->split_ == ranks_per_node) return known;
   }
   auto made = std::make_shared<Neighbourhood>(user, ranks_per_node);
-  check(PMPI_Comm_set_attr(user, neighbourhood_keyval(), new NeighbourhoodPtr(made)));
+  check(PMPI_Comm_set_attr(keeper, neighbourhood_keyval(), new NeighbourhoodPtr(made)));
   return made;
 }
 
@@ -118,18 +129,28 @@ std::unique_ptr<Room> Neighbourhood::take_room(int seats, std::int64_t capacity)
     return room;
   }
   auto room = std::make_unique<Room>();
-  int have = 1, all = 0;
+  const ArenaShape shape{local_ranks(), topology_.ranks(), seats, capacity};
+  if (one_node())
+    room->arena = std::make_unique<Arena>(comm_.get(), shape);
+  else
+    room->arena = arena_on_every_node(shape);
+  room->comm = duplicate(comm_.get());
+  if (leaders_.get() != MPI_COMM_NULL) room->leaders = duplicate(leaders_.get());
+  return room;
+}
+
+/// A node without memory is an error on all.
+std::unique_ptr<Arena> Neighbourhood::arena_on_every_node(const ArenaShape& shape) {
+  std::unique_ptr<Arena> arena;
   try {
-    room->arena = std::make_unique<Arena>(
-        node_comm_.get(), ArenaShape{local_ranks(), topology_.ranks(), seats, capacity});
+    arena = std::make_unique<Arena>(node_comm_.get(), shape);
   } catch (const MpiError&) {
-    have = 0;
+    arena = nullptr;
   }
+  int have = arena ? 1 : 0, all = 0;
   check(PMPI_Allreduce(&have, &all, 1, MPI_INT, MPI_MIN, comm_.get()));
   if (all == 0) throw MpiError(MPI_ERR_NO_MEM);
-  room->comm = duplicate(comm_.get());
-  if (leaders_.get() != MPI_COMM_NULL && !one_node()) room->leaders = duplicate(leaders_.get());
-  return room;
+  return arena;
 }
 
 void Neighbourhood::give_back(std::unique_ptr<Room> room) {

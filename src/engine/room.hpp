@@ -1,9 +1,9 @@
 // room.hpp: where the ranks of an open file meet: their own communicators, topology and shared
 // memory.
 //
-// A Neighbourhood is kept with the program's communicator (an attribute), so that opening many
-// files on one communicator finds out who shares a node once. Rooms are pooled there: an arena and
-// a private communicator outlive the file they served.
+// A Neighbourhood is kept with the program's communicator (an attribute), or with MPI_COMM_WORLD if
+// that has the same ranks, so that opening many files finds out who shares a node once. Rooms are
+// pooled there: an arena and a private communicator outlive the file they served.
 #pragma once
 
 #include <mpi.h>
@@ -35,8 +35,9 @@ struct Room {
 class Neighbourhood {
  public:
   /// Collective over `user`. `ranks_per_node` > 0 splits nodes into imaginary ones of that many
-  /// ranks.
-  static std::shared_ptr<Neighbourhood> of(MPI_Comm user, int ranks_per_node);
+  /// ranks. `several_threads`: files may be opened at the same time on communicators of the same
+  /// ranks, which then cannot share communicators of ours.
+  static std::shared_ptr<Neighbourhood> of(MPI_Comm user, int ranks_per_node, bool several_threads);
   /// Before MPI_Finalize: lets go of what is kept with MPI_COMM_WORLD and MPI_COMM_SELF.
   static void release_predefined();
 
@@ -71,9 +72,11 @@ class Neighbourhood {
   std::weak_ptr<Joiner>& joiner() { return joiner_; }
 
  private:
+  std::unique_ptr<Arena> arena_on_every_node(const ArenaShape& shape);
+
   Comm comm_;
-  Comm node_comm_;
-  Comm leaders_;
+  Comm node_comm_;  ///< null on one node: it is everybody
+  Comm leaders_;    ///< null on one node
   Topology topology_;
   std::vector<int> local_of_;
   int rank_ = 0;

@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <string_view>
 
@@ -39,7 +40,17 @@ constexpr bool host_lets_us_in = false;
 
 }  // namespace
 
+namespace {
+
+/// Until MPI is initialised through us: whatever the program may have asked for.
+std::atomic<int> asked_level{MPI_THREAD_MULTIPLE};
+
+}  // namespace
+
+bool opens_from_several_threads() { return asked_level == MPI_THREAD_MULTIPLE; }
+
 int wanted_thread_level(int asked) {
+  asked_level = asked;
   const char* set = std::getenv("CHOIR_PROGRESS");
   const std::string_view progress = set != nullptr ? set : "auto";
   const bool raise =

@@ -15,6 +15,7 @@
 #include "access/datatype.hpp"
 #include "engine/progress.hpp"
 #include "frontdoor/collective.hpp"
+#include "frontdoor/lifecycle.hpp"
 #include "frontdoor/recording.hpp"
 #include "frontdoor/requests.hpp"
 #include "mpi/real.hpp"
@@ -53,10 +54,16 @@ std::vector<std::pair<std::string, std::string>> pairs_of(MPI_Info info) {
 
 /// Collective over `comm`: rank 0's text on every rank.
 std::string broadcast(std::string text, MPI_Comm comm) {
-  unsigned long long size = text.size();
-  check(PMPI_Bcast(&size, 1, MPI_UNSIGNED_LONG_LONG, 0, comm));
-  text.resize(size);
-  if (size > 0) check(PMPI_Bcast(text.data(), static_cast<int>(size), MPI_CHAR, 0, comm));
+  struct {
+    std::uint64_t size;
+    char start[1016];  // most texts are shorter
+  } first = {text.size(), {}};
+  std::memcpy(first.start, text.data(), std::min(text.size(), sizeof first.start));
+  check(PMPI_Bcast(&first, sizeof first, MPI_BYTE, 0, comm));
+  text.resize(first.size);
+  std::memcpy(text.data(), first.start, std::min(text.size(), sizeof first.start));
+  if (text.size() > sizeof first.start)
+    check(PMPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, 0, comm));
   return text;
 }
 
@@ -218,7 +225,7 @@ void attach_engine(MPI_Comm comm, const char* name, int mode, Settings settings,
   auto file = std::make_unique<OpenFile>();
   file->handle = handle;
   file->mode = mode;
-  auto hood = Neighbourhood::of(comm, settings.ranks_per_node);
+  auto hood = Neighbourhood::of(comm, settings.ranks_per_node, opens_from_several_threads());
   file->engine = std::make_unique<File>(std::move(hood), facts_from(found, std::move(path), mode),
                                         std::move(settings));
   tell_witness(*file);

@@ -58,10 +58,9 @@ StrategyTable::StrategyTable() {
   row("hierarchical", "gather on the node, then one stream between each pair of nodes",
       {Partition::even, Choice::per_node, Cycles::by_offset, sieve, true});
   add({"mapped", "stores into a shared mapping of a local file",
-                   [](const PlanInput&) { return only(Exchange::mapped); }, estimate_mapped, true,
-                   true});
+       [](const PlanInput&) { return only(Exchange::mapped); }, estimate_mapped, true, true});
   add({"native", "the host MPI's own collective",
-                   [](const PlanInput&) { return only(Exchange::host); }, estimate_host});
+       [](const PlanInput&) { return only(Exchange::host); }, estimate_host});
 }
 
 void StrategyTable::add(Strategy strategy) {

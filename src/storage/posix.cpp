@@ -61,8 +61,8 @@ class PosixStorage final : public Storage {
     }
   }
 
-  /// Whether nothing can follow a system call that returned `moved`; why is in the job. One that was
-  /// interrupted moved nothing and is made again.
+  /// Whether nothing can follow a system call that returned `moved`; why is in the job. One that
+  /// was interrupted moved nothing and is made again.
   static bool stops(Job& job, ssize_t& moved, std::int64_t offset) {
     if (moved > 0) return false;
     if (moved < 0 && errno == EINTR) {

@@ -3,7 +3,10 @@
 
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
+#include <set>
+#include <string>
 
 #include "lessons.hpp"
 
@@ -42,7 +45,7 @@ std::ptrdiff_t open_descriptors() {
   return std::distance(Entries("/proc/self/fd"), Entries());
 }
 
-/// choir rehearses its calls when a communicator is first used: nobody may notice.
+/// choir makes rooms of its own when a communicator is first used: nobody may notice.
 void opening_leaves_nothing(Checks& t) {
   { const OpenFile first(t, read_write); }  // what the host MPI keeps for good
   const auto before = open_descriptors();
@@ -61,6 +64,32 @@ void opening_leaves_nothing(Checks& t) {
   }
   MPI_Comm_free(&comm);
   t.expect(open_descriptors() == before, "descriptors that were left open");
+}
+
+/// The shared memory of choir that this process has mapped.
+std::set<std::string> rooms_mapped() {
+  std::set<std::string> rooms;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (const auto name = line.find("/dev/shm/choir-"); name != std::string::npos)
+      rooms.insert(line.substr(name));
+  return rooms;
+}
+
+/// A library may duplicate its communicator for every file it opens: the room is made once.
+void duplicates_share_a_room(Checks& t) {
+  std::set<std::string> first;
+  for (int time = 0; time < 3; ++time) {
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    {
+      OpenFile fh(t, read_write, comm);
+      expect_usable(t, fh);
+    }
+    MPI_Comm_free(&comm);
+    if (time == 0) first = rooms_mapped();
+    t.expect(first.size() == 1 && rooms_mapped() == first, "one room, and always the same");
+  }
 }
 
 /// main() gave each rank another environment before MPI_Init.
@@ -267,6 +296,7 @@ constexpr NamedCheck checks[] = {
     {"hints_differ_by_rank", hints_differ_by_rank},
     {"environment_by_rank", environment_by_rank},
     {"opening_leaves_nothing", opening_leaves_nothing},
+    {"duplicates_share_a_room", duplicates_share_a_room},
     {"delete_on_close", delete_on_close},
     {"info_shows_strategy", info_shows_strategy},
     {"set_info_changes_strategy", set_info_changes_strategy},

@@ -1,8 +1,8 @@
 // repeat_test.cpp: blocking calls that are made again and again, and what may come between them:
 // a rank that asks otherwise, a rank that is late, an error, the end of the file, a file cut short.
 //
-// Each check repeats a call until every rank takes the short way through it, and then disturbs
-// that. A plain MPI program: repeat_test NAME|all|--list [--dir DIR].
+// Each check repeats a call until every rank runs ahead, and then disturbs that. A plain MPI
+// program: repeat_test NAME|all|--list [--dir DIR].
 #include <fmt/format.h>
 #include <unistd.h>
 
