@@ -38,9 +38,12 @@ Tile::Tile(Runs runs, std::int64_t extent) : runs_(std::move(runs)), extent_(ext
       hash_ = mix(hash_, static_cast<std::uint64_t>(value));
     bits |= static_cast<std::uint64_t>(run.offset | run.length | run.stride);
   }
-  if (span_.size() > extent_) ascending_ = false;
   grain_ = lowest_bit(bits);
   contiguous_ = is_block() && runs_[0].length == extent_;
+}
+
+std::shared_ptr<const Tile> Tile::moved_apart() const {
+  return std::make_shared<const Tile>(runs_, std::max(extent_, span_.size()));
 }
 
 std::size_t Tile::run_at(std::int64_t position) const {

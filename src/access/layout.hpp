@@ -26,8 +26,12 @@ class Tile {
   std::int64_t start(std::size_t i) const { return starts_[i]; }
   std::size_t run_at(std::int64_t position) const;
 
-  /// Offsets never decrease along the stream, and neither do they from one tile to the next.
-  bool ascending() const { return ascending_; }
+  /// Offsets never decrease along the stream of one tile.
+  bool ascending_once() const { return ascending_; }
+  /// Neither do they from one tile to the next.
+  bool ascending() const { return ascending_ && span_.size() <= extent_; }
+  /// The same with tiles so far apart that they do not overlap: good for one tile only.
+  std::shared_ptr<const Tile> moved_apart() const;
   /// One block per tile: the whole repetition is one run.
   bool is_block() const { return runs_.size() == 1 && runs_[0].count == 1; }
   bool is_contiguous() const { return contiguous_; }

@@ -102,7 +102,7 @@ Opening::Common Opening::local_common() const {
     const auto name = static_cast<std::int64_t>(vote.plan_name >> 1);
     common.low_name = std::min(common.low_name, name);
     common.low_negated_name = std::min(common.low_negated_name, -name);
-    common.negated_error = std::min<std::int64_t>(common.negated_error, -vote.error);
+    common.negated_objection = std::min<std::int64_t>(common.negated_objection, -vote.objection);
     if (!vote.asks) continue;  // fits any shift
     common.low_shift = std::min(common.low_shift, vote.shift);
     common.low_negated_shift = std::min(common.low_negated_shift, -vote.shift);
@@ -111,7 +111,7 @@ Opening::Common Opening::local_common() const {
 }
 
 void Opening::conclude(const Common& common) {
-  error_ = static_cast<int>(-common.negated_error);
+  objection_ = static_cast<std::int32_t>(-common.negated_objection);
   const bool same_name = common.low_name != 0 && common.low_name == -common.low_negated_name;
   const bool nobody_asks = common.low_shift == highest;
   known_ = same_name && (nobody_asks || common.low_shift == -common.low_negated_shift);
@@ -121,7 +121,7 @@ void Opening::conclude(const Common& common) {
 /// On one node only: elsewhere a rank that runs ahead would save no message.
 void Opening::conclude_early() {
   const auto strategy = votes_[0].ran_ahead;
-  all_ran_ahead_ = known_ && error_ == 0 && strategy != 0;
+  all_ran_ahead_ = known_ && objection_ == 0 && strategy != 0;
   for (int local = 1; local < local_ranks_; ++local)
     if (votes_[local].ran_ahead != strategy) all_ran_ahead_ = false;
   if (!all_ran_ahead_) return;
@@ -170,7 +170,7 @@ void Opening::publish() {
   auto& board = room_.arena->board();
   board.plan_is_known.store(known_ ? 1 : 0, std::memory_order_relaxed);
   board.verdict.end_of_file = shift_;
-  board.verdict.error = error_;
+  board.verdict.error = objection_;
   board.opening_published.store(number_ + 1, std::memory_order_release);
   ring_all(hood_, room_);
   phase_ = Phase::done;
@@ -193,7 +193,7 @@ bool Opening::poll() {
   }
   if (phase_ == Phase::reducing && finished(request_)) {
     conclude(common_);
-    if (known_ || error_ != 0)
+    if (known_ || objection_ != 0)
       publish();
     else
       start_exchange();
@@ -207,7 +207,7 @@ bool Opening::poll() {
     if (board.opening_published.load(std::memory_order_acquire) < number_ + 1) return false;
     known_ = board.plan_is_known.load(std::memory_order_relaxed) != 0;
     shift_ = board.verdict.end_of_file;
-    error_ = board.verdict.error;
+    objection_ = board.verdict.error;
     phase_ = Phase::done;
   }
   return phase_ == Phase::done;

@@ -27,8 +27,8 @@ class Opening {
   }
   /// Every rank named the same cached plan with the same shift.
   bool known() const { return known_; }
-  /// The error class of the first rank that brought one; 0: none.
-  int error() const { return error_; }
+  /// The worst that any rank brought, as its vote says it; 0: nothing.
+  std::int32_t objection() const { return objection_; }
   std::int64_t shift() const { return shift_; }
   /// Every rank has moved its bytes already, by the same strategy and for the plan all of them
   /// know.
@@ -41,7 +41,7 @@ class Opening {
  private:
   /// What the nodes reduce: equal minimum and maximum mean that all agree.
   struct Common {
-    std::int64_t low_name, low_negated_name, low_shift, low_negated_shift, negated_error;
+    std::int64_t low_name, low_negated_name, low_shift, low_negated_shift, negated_objection;
   };
   enum class Phase { gathering, reducing, exchanging, waiting, done };
 
@@ -74,7 +74,7 @@ class Opening {
   bool known_ = false;
   bool all_ran_ahead_ = false;
   Outcome early_verdict_;
-  int error_ = 0;
+  std::int32_t objection_ = 0;
   std::int64_t shift_ = 0;
   std::int64_t bytes_between_nodes_ = 0;
   Common common_;  ///< while nodes reduce it

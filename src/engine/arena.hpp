@@ -61,7 +61,7 @@ static_assert(sizeof(Outcome) == 64);
 struct VoteContent {
   std::uint64_t plan_name = 0;  ///< the cached plan the rank thinks fits; 0: none
   std::int64_t shift = 0;       ///< how far that plan must move
-  std::int32_t error = 0;       ///< an MPI error class
+  std::int32_t objection = 0;   ///< as Objection::number() says it
   bool asks = false;            ///< for any byte at all
   std::uint16_t ran_ahead = 0;  ///< 1 + the strategy by which the rank has moved its bytes already
   // How that went.

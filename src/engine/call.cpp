@@ -118,8 +118,8 @@ bool Call::poll() {
 }
 
 Ballot Call::ballot(Vote& vote) {
-  vote.error = request_.error;
-  if (request_.error != 0) return {};
+  vote.objection = Objection{request_.error, request_.left}.number();
+  if (vote.objection != 0) return {};
   const auto& access = request_.access;
   if (file_.settings().plan_cache_bytes > 0) guess_ = file_.hood().plans().find(access);
   const auto mine =
@@ -230,8 +230,14 @@ bool Call::finish_opening() {
     context_.reset();
     row_ = -1;
   }
-  if (opening_->error() != 0) {  // every rank knows it already: nothing to close
-    finish(opening_->error());
+  const auto objection = Objection::from(opening_->objection());
+  if (objection.error != 0) {  // every rank knows it already: nothing to close
+    finish(objection.error);
+    return true;
+  }
+  left_ = objection.left;
+  if (left_ != trace::Left::no) {
+    state_ = State::host;
     return true;
   }
   learn_pattern({opening_->known(), opening_->shift(), opening_->ballots()});
@@ -354,7 +360,11 @@ void Call::host_finished(int error_class, std::int64_t bytes) {
   start_closing();
 }
 
-bool Call::finish_closing() { return take_verdict(closing_->verdict()); }
+bool Call::finish_closing() {
+  if (left_ == trace::Left::no) return take_verdict(closing_->verdict());
+  finish(closing_->verdict().error);
+  return true;
+}
 
 bool Call::take_verdict(const Outcome& verdict) {
   if (plan_->exchange != Exchange::host) bytes_ = bytes_moved(request_, verdict);
@@ -373,12 +383,15 @@ bool Call::take_verdict(const Outcome& verdict) {
 
 void Call::finish(int error_class) {
   error_ = error_class;
-  if (error_ != 0) bytes_ = 0;
+  bytes_ = error_ != 0 ? 0 : bytes_ + request_.moved_by_host;
   if (!joint_strategy_.empty())
     file_.note_choice(joint_strategy_, reason_);
   else if (row_ >= 0)
     file_.note_choice(file_.strategies().rows()[static_cast<std::size_t>(row_)].name, reason_);
-  if (file_.witness().wanted()) witness();
+  if (left_ != trace::Left::no)
+    file_.witness().left(request_.name, left_);
+  else if (file_.witness().wanted())
+    witness();
   tasks_.clear();
   if (joint_) file_.set_leader(nullptr);
   state_ = State::done;

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "engine/agreement.hpp"
+#include "engine/objection.hpp"
 #include "engine/task.hpp"
 #include "plan/strategy.hpp"
 #include "select/selector.hpp"
@@ -37,6 +38,11 @@ struct CallRequest {
   Memory memory;
   int error = 0;              ///< an MPI error class this rank already found in its arguments
   bool may_use_host = false;  ///< a blocking call can be handed to the host MPI
+  /// Why the host MPI has to make this call, on all ranks; only where it may be used.
+  trace::Left left = trace::Left::no;
+  /// Bytes that the host MPI has moved already, for a call that cannot be left to it. The access is
+  /// empty then.
+  std::int64_t moved_by_host = 0;
 };
 
 /// What all ranks know once a call is open.
@@ -121,6 +127,7 @@ class Call {
   std::atomic<bool> held_{false};            ///< `joint_` may still be set
   std::atomic<State> state_{State::queued};  ///< done() is asked by threads that do not poll
   int error_ = 0;
+  trace::Left left_ = trace::Left::no;  ///< to the host, since a rank wants it
   std::int64_t bytes_ = 0;
 
   std::uint64_t number_ = 0;

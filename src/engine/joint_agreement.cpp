@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/objection.hpp"
 #include "mpi/error.hpp"
 
 namespace choir {
@@ -85,7 +86,7 @@ JointOpening::Common JointOpening::local_common(std::size_t member) const {
     const auto name = static_cast<std::int64_t>(vote.plan_name >> 1);
     common.low_name = std::min(common.low_name, name);
     common.low_negated_name = std::min(common.low_negated_name, -name);
-    common.negated_error = std::min<std::int64_t>(common.negated_error, -vote.error);
+    common.negated_objection = std::min<std::int64_t>(common.negated_objection, -vote.objection);
     if (ballots[rank].bytes == 0) continue;  // fits any shift
     common.low_shift = std::min(common.low_shift, vote.shift);
     common.low_negated_shift = std::min(common.low_negated_shift, -vote.shift);
@@ -98,7 +99,8 @@ void JointOpening::conclude() {
     const auto& common = common_[m];
     const bool same_name = common.low_name != 0 && common.low_name == -common.low_negated_name;
     const bool nobody_asks = common.low_shift == highest;
-    members_[m].error = static_cast<int>(-common.negated_error);
+    members_[m].error =
+        Objection::from(static_cast<std::int32_t>(-common.negated_objection)).error;
     members_[m].known = same_name && (nobody_asks || common.low_shift == -common.low_negated_shift);
     members_[m].shift = nobody_asks ? 0 : common.low_shift;
   }

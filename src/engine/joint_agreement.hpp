@@ -54,7 +54,7 @@ class JointOpening {
  private:
   /// What the nodes reduce, per member: equal minimum and maximum mean that all agree.
   struct Common {
-    std::int64_t low_name, low_negated_name, low_shift, low_negated_shift, negated_error;
+    std::int64_t low_name, low_negated_name, low_shift, low_negated_shift, negated_objection;
   };
   enum class Phase { gathering, reducing, exchanging, waiting, done };
 

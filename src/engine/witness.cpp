@@ -20,8 +20,11 @@ std::map<std::string, std::shared_ptr<trace::TraceWriter>>& writers() {
   return all;
 }
 
+/// A program that uses sessions only has no world.
 int rank_in_world() {
-  int rank = 0;
+  int rank = 0, has_world = 0;
+  check(PMPI_Initialized(&has_world));
+  if (has_world == 0) return 0;
   check(PMPI_Comm_rank(MPI_COMM_WORLD, &rank));
   return rank;
 }
@@ -49,6 +52,9 @@ Witness::Witness(bool stats, const std::string& trace_folder)
     : stats_(stats), writer_(writer_for(trace_folder)) {}
 
 void Witness::opened(const trace::OpenRecord& record) {
+  file_ = record.file;
+  open_ = record.open;
+  first_ = record.first;
   if (!writer_) return;
   writer_->open(record);
   warn_of(*writer_);
@@ -58,6 +64,21 @@ void Witness::add(trace::CallRecord record) {
   record.call = calls_++;
   if (stats_) totals_.add(record);
   if (writer_) writer_->call(record);
+}
+
+void Witness::left(std::string_view operation, trace::Left reason) {
+  {
+    const std::lock_guard lock(left_mutex_);
+    totals_.add_left(reason);
+  }
+  if (writer_) writer_->left({file_, open_, first_, operation, trace::text_of(reason)});
+}
+
+void Witness::report_alone(const trace::StatsHeader& header, bool prints) {
+  if (writer_) writer_->flush();
+  if (!stats_ || !prints) return;
+  const auto table = trace::stats_table(header, totals_, nullptr);
+  std::fwrite(table.data(), 1, table.size(), stderr);
 }
 
 void Witness::report(Neighbourhood& hood, Room& room, const trace::StatsHeader& header,
@@ -74,6 +95,9 @@ void Witness::report(Neighbourhood& hood, Room& room, const trace::StatsHeader& 
   check(PMPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_DOUBLE,
                        MPI_SUM, room.comm.get()));
   check(PMPI_Allreduce(MPI_IN_PLACE, maxima.data(), static_cast<int>(maxima.size()), MPI_DOUBLE,
+                       MPI_MAX, room.comm.get()));
+  auto& left = totals_.left();
+  check(PMPI_Allreduce(MPI_IN_PLACE, left.data(), static_cast<int>(left.size()), MPI_INT64_T,
                        MPI_MAX, room.comm.get()));
   if (hood.rank() != 0) return;
   totals_.set_sums(sums);

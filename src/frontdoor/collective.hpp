@@ -27,14 +27,21 @@ int individual_pointer(const OpenFile* file, MPI_File handle, MPI_Offset* positi
 
 int seek(MPI_File handle, MPI_Offset offset, int whence);
 
+/// The host MPI makes the call `name`: `file`, if choir knows it, takes note of why. False: choir
+/// serves it.
+bool left_to_host(OpenFile* file, std::string_view name, trace::Left why);
+/// The same of a collective call by the shared file pointer, which choir never serves.
+void note_shared_pointer(MPI_File handle, std::string_view name);
+
 /// What a call asks of the engine, and the place in etypes where it begins. A bad argument is an
 /// error in the request: the rank takes part, and the others learn it there.
 struct Asked {
   CallRequest request;
   MPI_Offset position = 0;
-  std::int64_t bytes = 0;
+  std::int64_t bytes = 0;  ///< by which the file pointer moves
 };
-Asked ask(const OpenFile& file, const DataCall& call);
+/// For calls that return before they are done. May do this rank's part of it.
+Asked ask_later(OpenFile& file, const DataCall& call);
 /// Begins a nonblocking call, which may wait to be joined with those on other files.
 std::shared_ptr<Call> start_joinable(OpenFile& file, CallRequest request);
 /// After a call was begun: the file pointer moves by what was asked for.

@@ -84,13 +84,13 @@ std::vector<Started> start_all(Operation operation, int count, const choir_multi
   const bool hold = among_joined(count, parts);
   for (int i = 0; i < count; ++i) {
     auto& one = started[static_cast<std::size_t>(i)];
-    OpenFile* file = OpenFiles::instance().find(parts[i].file);
-    if (file == nullptr || !file->served()) {
+    OpenFile* file = OpenFiles::instance().find_any(parts[i].file);
+    const auto call = data_call(operation, parts[i]);
+    if (left_to_host(file, call.name, left_by(file))) {
       one.error = start_on_host(operation, parts[i], &one.host);
       continue;
     }
-    const auto call = data_call(operation, parts[i]);
-    auto what = ask(*file, call);
+    auto what = ask_later(*file, call);
     advance_pointer(*file, call, what.position, what.bytes);
     one.file = file;
     one.held = hold && file->engine->joins();

@@ -25,6 +25,11 @@ OpenFiles::State& OpenFiles::state() {
 }
 
 OpenFile* OpenFiles::find(MPI_File handle) {
+  OpenFile* const file = find_any(handle);
+  return file != nullptr && file->engine ? file : nullptr;
+}
+
+OpenFile* OpenFiles::find_any(MPI_File handle) {
   auto& s = state();
   if (s.count.load(std::memory_order_relaxed) == 0) return nullptr;
   // The file of this thread's last call, as long as no file was opened or closed.

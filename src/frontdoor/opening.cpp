@@ -5,22 +5,20 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <choir_version.hpp>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
 
-#include "access/datatype.hpp"
 #include "engine/progress.hpp"
+#include "frontdoor/agree.hpp"
 #include "frontdoor/collective.hpp"
+#include "frontdoor/company.hpp"
 #include "frontdoor/lifecycle.hpp"
-#include "frontdoor/recording.hpp"
 #include "frontdoor/requests.hpp"
 #include "mpi/real.hpp"
 #include "mpi/unique.hpp"
-#include "select/signature.hpp"
 
 namespace choir {
 namespace {
@@ -73,15 +71,18 @@ int rank_in(MPI_Comm comm) {
   return rank;
 }
 
+/// This rank's files, environment and hints.
+Entries entries_here(MPI_Info info) {
+  auto entries = process_entries();
+  for (auto& hint : entries_from_hints(pairs_of(info))) entries.push_back(std::move(hint));
+  return entries;
+}
+
 /// Collective: rank 0's files, environment and hints, for everyone.
 Settings agreed_settings(MPI_Comm comm, MPI_Info info) {
   const bool first = rank_in(comm) == 0;
   std::string text;
-  if (first) {
-    auto entries = process_entries();
-    for (auto& hint : entries_from_hints(pairs_of(info))) entries.push_back(std::move(hint));
-    text = serialise(entries);
-  }
+  if (first) text = serialise(entries_here(info));
   text = broadcast(std::move(text), comm);
   Settings settings;
   static std::string warned;  // once per distinct set: programs open thousands of files
@@ -167,6 +168,27 @@ bool engine_wanted(const Settings& settings, int mode) {
   return !native || settings.stats || !settings.trace.empty() || !settings.record.empty();
 }
 
+const char* name_of_mode(int mode) {
+  return (mode & MPI_MODE_RDONLY) != 0   ? "read-only"
+         : (mode & MPI_MODE_WRONLY) != 0 ? "write-only"
+                                         : "read-write";
+}
+
+double unix_time() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+/// Those that somebody has set.
+std::vector<std::pair<std::string, std::string>> hints_in_force(const Settings& settings) {
+  std::vector<std::pair<std::string, std::string>> hints;
+  for (const auto& [key, source] : settings.sources)
+    for (const auto& known : setting_keys())
+      if (key == known.name) hints.emplace_back(key, known.get(settings));
+  return hints;
+}
+
 void tell_witness(OpenFile& file) {
   auto& engine = *file.engine;
   trace::OpenRecord record;
@@ -177,41 +199,36 @@ void tell_witness(OpenFile& file) {
   record.rank = engine.hood().rank();
   record.nodes = engine.hood().topology().nodes();
   record.node = engine.hood().node();
-  record.mode = (file.mode & MPI_MODE_RDONLY) != 0   ? "read-only"
-                : (file.mode & MPI_MODE_WRONLY) != 0 ? "write-only"
-                                                     : "read-write";
+  record.mode = name_of_mode(file.mode);
   record.file_system = engine.facts().file_system;
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  record.start_s = static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-  for (const auto& [key, source] : engine.settings().sources)
-    for (const auto& known : setting_keys())
-      if (key == known.name) record.hints.emplace_back(key, known.get(engine.settings()));
+  record.start_s = unix_time();
+  record.hints = hints_in_force(engine.settings());
   engine.witness().opened(record);
 }
 
-/// Collective: what all ranks of a file say, once no call of it is under way.
-struct Agreed {
-  int worst = MPI_SUCCESS;  ///< of their error classes
-  std::int64_t least = 0, most = 0;
-};
-Agreed agree(File& engine, int error_class, std::int64_t mine) {
-  Progress::instance().wait([&] { return !engine.busy(); }, &engine);
-  Outcome outcome;
-  outcome.error = error_class;
-  outcome.end_of_file = outcome.elapsed_ns = mine;  // the least and the most of all ranks
-  try {
-    Closing meeting(engine.hood(), engine.room(), outcome);
-    Progress::instance().wait([&] { return meeting.poll(); }, &engine);
-    const auto& verdict = meeting.verdict();
-    return {verdict.error, verdict.end_of_file, verdict.elapsed_ns};
-  } catch (const MpiError& e) {
-    return {class_of(e.code)};
-  }
+/// The host MPI serves the file alone. Who wants a table or a trace is told how many calls there
+/// were. Local.
+void watch_unserved(MPI_Comm comm, const char* name, int mode, const Settings& settings,
+                    MPI_File handle, trace::Left why, bool prints) {
+  if (!settings.stats && settings.trace.empty()) return;
+  auto file = std::make_unique<OpenFile>();
+  file->handle = handle;
+  file->mode = mode;
+  trace::OpenRecord record;
+  record.file = name;
+  record.rank = rank_in(comm);
+  check(PMPI_Comm_size(comm, &record.ranks));
+  record.mode = name_of_mode(mode);
+  record.start_s = unix_time();
+  record.hints = hints_in_force(settings);
+  file->unserved = std::make_unique<Unserved>(
+      settings, trace::StatsHeader{name, record.ranks, 0, record.hints}, why, prints);
+  file->witness().opened(record);
+  OpenFiles::instance().add(std::move(file));
 }
 
-/// Collective. Any failure leaves the file to the host MPI alone: it is open and works.
-void attach_engine(MPI_Comm comm, const char* name, int mode, Settings settings, MPI_File handle) {
+/// Collective. Why the file is left to the host MPI alone after all; it is open and works.
+trace::Left attach_engine(MPI_Comm comm, const char* name, int mode, Settings settings, MPI_File handle) {
   auto path = path_of(name);
   Found found{};
   const int opened_before = settings.trace.empty() ? 0 : count_opening(path);
@@ -221,7 +238,7 @@ void attach_engine(MPI_Comm comm, const char* name, int mode, Settings settings,
     found.opened_before = opened_before;
   }
   check(PMPI_Bcast(&found, sizeof found, MPI_BYTE, 0, comm));
-  if (found.exists == 0) return;
+  if (found.exists == 0) return trace::Left::not_regular;
   auto file = std::make_unique<OpenFile>();
   file->handle = handle;
   file->mode = mode;
@@ -231,6 +248,22 @@ void attach_engine(MPI_Comm comm, const char* name, int mode, Settings settings,
   tell_witness(*file);
   Progress::instance().add(file->engine.get());
   OpenFiles::instance().add(std::move(file));
+  return trace::Left::no;
+}
+
+/// Nobody knows whether the other processes run under choir: no collective of ours.
+int open_among_others(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* handle,
+                      Company company) {
+  const int code = REAL(File_open)(comm, name, mode, info, handle);
+  if (code != MPI_SUCCESS) return code;
+  try {
+    Settings settings;
+    apply_entries(settings, entries_here(info));
+    watch_unserved(comm, name, mode, settings, *handle, company.left, company.speaks);
+  } catch (const std::exception&) {
+    warn(std::string(name) + ": its calls cannot be counted");
+  }
+  return code;
 }
 
 }  // namespace
@@ -241,36 +274,45 @@ int open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File
     return REAL(File_open)(comm, name, mode, info, handle);
   Settings settings;
   try {
+    const auto company = company_of(comm);
+    if (company.left != trace::Left::no)
+      return open_among_others(comm, name, mode, info, handle, company);
     settings = agreed_settings(comm, info);
   } catch (const MpiError& e) {
     return e.code;
   }
   const int code = REAL(File_open)(comm, name, mode, info, handle);
-  if (code != MPI_SUCCESS || !engine_wanted(settings, mode)) return code;
-  try {
-    attach_engine(comm, name, mode, std::move(settings), *handle);
-  } catch (const std::exception&) {
-    if (rank_in(comm) == 0)
-      warn(std::string(name) +
-           ": no shared memory for cycle buffers; the host MPI serves this file alone");
-  }
+  if (code != MPI_SUCCESS) return code;
+  const bool first = rank_in(comm) == 0;
+  auto left = trace::Left::no;
+  if (!engine_wanted(settings, mode)) {
+    left = (mode & MPI_MODE_SEQUENTIAL) != 0 ? trace::Left::sequential : trace::Left::strategy;
+  } else try {
+      left = attach_engine(comm, name, mode, settings, *handle);
+    } catch (const std::exception&) {
+      left = trace::Left::no_memory;
+      if (first)
+        warn(std::string(name) +
+             ": no shared memory for cycle buffers; the host MPI serves this file alone");
+    }
+  if (left != trace::Left::no) watch_unserved(comm, name, mode, settings, *handle, left, first);
   return code;
 }
 
 int close_file(MPI_File* handle) {
   auto file = OpenFiles::instance().remove(*handle);
   if (!file) return REAL(File_close)(handle);
+  if (file->unserved) {
+    file->unserved->witness.report_alone(file->unserved->header, file->unserved->prints);
+    return REAL(File_close)(handle);
+  }
   const bool outstanding = file->requests > 0 || file->split != nullptr;
   auto& engine = *file->engine;
   Progress::instance().wait([&] { return !engine.busy(); }, &engine);
   Progress::instance().remove(&engine);
-  trace::StatsHeader header;
-  header.file = engine.facts().path;
-  header.ranks = engine.hood().topology().ranks();
-  header.nodes = engine.hood().topology().nodes();
-  for (const auto& [key, source] : engine.settings().sources)
-    for (const auto& known : setting_keys())
-      if (key == known.name) header.hints.emplace_back(key, known.get(engine.settings()));
+  const auto& topology = engine.hood().topology();
+  const trace::StatsHeader header{engine.facts().path, topology.ranks(), topology.nodes(),
+                                  hints_in_force(engine.settings())};
   try {
     engine.witness().report(engine.hood(), engine.room(), header, engine.selector());
   } catch (const MpiError&) {
@@ -282,79 +324,6 @@ int close_file(MPI_File* handle) {
   // The bytes are in the file, but the program closed it with requests open, which the standard
   // forbids.
   return code == MPI_SUCCESS && outstanding ? MPI_ERR_REQUEST : code;
-}
-
-namespace {
-
-/// What the engine needs to know of the view the host MPI has just accepted. (A displacement that
-/// only the host knows, MPI_DISPLACEMENT_CURRENT, is for sequential files, which it serves alone.)
-View view_in_force(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
-                   const char* representation) {
-  View view;
-  MPI_Count bytes = 1;
-  if (etype != MPI_BYTE) check(PMPI_Type_size_x(etype, &bytes));
-  view.layout = {tile_of(filetype), displacement};
-  view.etype_bytes = bytes;
-  view.served = strcasecmp(representation, "native") == 0 && bytes > 0 &&
-                view.layout.tile->bytes() > 0 && view.layout.tile->ascending() &&
-                displacement + view.layout.tile->span().begin >= 0;
-  return view;
-}
-
-/// What the host MPI would refuse on one rank while it waits for the others on theirs.
-int error_in_view(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
-                  const char* representation) {
-  if (displacement < 0) return MPI_ERR_ARG;
-  if (etype == MPI_DATATYPE_NULL || filetype == MPI_DATATYPE_NULL) return MPI_ERR_TYPE;
-  if (representation == nullptr) return MPI_ERR_ARG;
-  return MPI_SUCCESS;
-}
-
-/// Representations have to be the same on all ranks; some may be the program's own.
-std::int64_t number_of(const char* representation) {
-  select::Signature number;
-  for (const char* c = representation; c != nullptr && *c != '\0'; ++c)
-    number.add(std::tolower(static_cast<unsigned char>(*c)));
-  return static_cast<std::int64_t>(number.value() >> 1);
-}
-
-/// Collective: an error that every rank returns before the host MPI is asked.
-int agreed_error_in_view(File& engine, MPI_Offset displacement, MPI_Datatype etype,
-                         MPI_Datatype filetype, const char* representation) {
-  const auto agreed = agree(engine, error_in_view(displacement, etype, filetype, representation),
-                            number_of(representation));
-  if (agreed.worst != MPI_SUCCESS) return agreed.worst;
-  return agreed.least == agreed.most ? MPI_SUCCESS : MPI_ERR_NOT_SAME;
-}
-
-}  // namespace
-
-int set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
-             const char* representation, MPI_Info info) {
-  OpenFile* file = OpenFiles::instance().find(handle);
-  if (file == nullptr)
-    return REAL(File_set_view)(handle, displacement, etype, filetype, representation, info);
-  if (const int error =
-          agreed_error_in_view(*file->engine, displacement, etype, filetype, representation))
-    return raise(handle, error);
-  const int code = REAL(File_set_view)(handle, displacement, etype, filetype, representation, info);
-  View view;
-  try {
-    if (code == MPI_SUCCESS) view = view_in_force(displacement, etype, filetype, representation);
-  } catch (const MpiError&) {
-    view.served = false;
-  }
-  // Ranks may have different filetypes. One that cannot be served needs the host MPI on all ranks,
-  // and a view that the host refused on one rank is an error on all.
-  const bool mine_failed = code != MPI_SUCCESS;
-  const auto agreed =
-      agree(*file->engine, mine_failed ? class_of(code) : MPI_SUCCESS, view.served ? 1 : 0);
-  view.served = agreed.least != 0;
-  if (agreed.worst != 0) return mine_failed ? code : raise(handle, agreed.worst);
-  file->view = view;
-  file->pointer_known = false;
-  record_view(*file);
-  return code;
 }
 
 int set_info(MPI_File handle, MPI_Info info) {

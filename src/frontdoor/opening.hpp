@@ -1,4 +1,4 @@
-// opening.hpp: what choir does when a file is opened, viewed, asked about and closed.
+// opening.hpp: what choir does when a file is opened, asked about and closed.
 #pragma once
 
 #include <mpi.h>
@@ -9,8 +9,6 @@ namespace choir {
 
 int open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* handle);
 int close_file(MPI_File* handle);
-int set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
-             const char* representation, MPI_Info info);
 int set_info(MPI_File handle, MPI_Info info);
 int get_info(MPI_File handle, MPI_Info* info);
 int sync_file(MPI_File handle);

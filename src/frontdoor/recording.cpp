@@ -122,7 +122,7 @@ void add(OpenFile& file, const Access& access, bool is_call) {
 }  // namespace
 
 void record_view(OpenFile& file) {
-  if (!file.view.served || file.engine->settings().record.empty()) return;
+  if (file.view.left != trace::Left::no || file.engine->settings().record.empty()) return;
   add(file, {file.view.layout, 0, file.view.layout.tile->bytes()}, false);
 }
 

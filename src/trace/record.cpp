@@ -221,6 +221,18 @@ void append_call(std::string& out, const CallRecord& r) {
   out += '\n';
 }
 
+void append_left(std::string& out, const LeftRecord& r) {
+  Object(out)
+      .text("type", "left")
+      .text("file", r.file)
+      .number("open", r.open)
+      .number("first", r.first)
+      .text("operation", r.operation)
+      .text("reason", r.reason)
+      .end();
+  out += '\n';
+}
+
 void append_end(std::string& out, std::int64_t written, std::int64_t dropped) {
   Object(out).text("type", "end").number("written", written).number("dropped", dropped).end();
   out += '\n';

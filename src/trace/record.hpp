@@ -70,6 +70,15 @@ struct OpenRecord {
   int first = 0;  ///< first rank of the file's communicator, in MPI_COMM_WORLD
 };
 
+/// A collective call that choir left to the MPI library, and why.
+struct LeftRecord {
+  std::string_view file;
+  int open = 0;   ///< as in OpenRecord
+  int first = 0;  ///< as in OpenRecord
+  std::string_view operation;
+  std::string_view reason;
+};
+
 /// Appends `text` as a JSON string. What is not UTF-8 becomes U+FFFD, so that any file name
 /// gives a valid line.
 void append_json_string(std::string& out, std::string_view text);
@@ -78,6 +87,7 @@ void append_json_string(std::string& out, std::string_view text);
 void append_header(std::string& out, int rank, std::string_view host, std::string_view version);
 void append_open(std::string& out, const OpenRecord& record);
 void append_call(std::string& out, const CallRecord& record);
+void append_left(std::string& out, const LeftRecord& record);
 void append_end(std::string& out, std::int64_t written, std::int64_t dropped);
 
 }  // namespace choir::trace

@@ -151,10 +151,17 @@ void Totals::set_maxima(std::span<const double> combined) {
 std::string stats_table(const StatsHeader& header, const Totals& totals,
                         const select::Selector* selector) {
   std::string text = "choir: " + header.file;
-  text += formatted(" (%d ranks on %d nodes)\n", header.ranks, header.nodes);
+  text += formatted(" (%d ranks", header.ranks);
+  if (header.nodes > 0) text += formatted(" on %d nodes", header.nodes);
+  text += ")\n";
   if (totals.empty()) text += "  no collective call\n";
   for (const auto& [signature, s] : totals.signatures())
     text += signature_block(signature, s, selector ? selector->state(signature) : nullptr);
+  for (std::size_t reason = 1; reason < left_reasons; ++reason)
+    if (const auto calls = totals.left()[reason]; calls > 0)
+      text.append("  ")
+          .append(left_line(calls, text_of(static_cast<Left>(reason))))
+          .append("\n");
   text += "  hints:";
   for (const auto& [key, value] : header.hints)
     text.append(" ").append(key).append("=").append(value);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "select/selector.hpp"
+#include "trace/left.hpp"
 #include "trace/record.hpp"
 
 namespace choir::trace {
@@ -39,7 +40,11 @@ struct SignatureTotals {
 class Totals {
  public:
   void add(const CallRecord& record);
-  bool empty() const { return signatures_.empty(); }
+  void add_left(Left reason) { ++left_[static_cast<std::size_t>(reason)]; }
+  bool empty() const { return signatures_.empty() && left_ == LeftCounts{}; }
+  /// Calls left to the MPI library, of the rank that left most.
+  LeftCounts& left() { return left_; }
+  const LeftCounts& left() const { return left_; }
   const std::map<std::uint64_t, SignatureTotals>& signatures() const { return signatures_; }
 
   /// What is to be added over the ranks (bytes, pieces, ...), in signature order.
@@ -51,12 +56,13 @@ class Totals {
 
  private:
   std::map<std::uint64_t, SignatureTotals> signatures_;
+  LeftCounts left_{};
 };
 
 struct StatsHeader {
   std::string file;
   int ranks = 0;
-  int nodes = 0;
+  int nodes = 0;  ///< 0: not known, as choir leaves the whole file to the MPI library
   std::vector<std::pair<std::string, std::string>> hints;  ///< in force
 };
 

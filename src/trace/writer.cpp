@@ -97,6 +97,10 @@ void TraceWriter::call(const CallRecord& record) noexcept {
   add([&](std::string& out) { append_call(out, record); });
 }
 
+void TraceWriter::left(const LeftRecord& record) noexcept {
+  add([&](std::string& out) { append_left(out, record); });
+}
+
 void TraceWriter::flush_locked() noexcept {
   std::size_t done = 0;
   while (fd_ >= 0 && done < buffer_.size()) {

@@ -33,6 +33,7 @@ class TraceWriter {
 
   void open(const OpenRecord& record) noexcept;
   void call(const CallRecord& record) noexcept;
+  void left(const LeftRecord& record) noexcept;
   /// Hands what is buffered to the file system.
   void flush() noexcept;
   /// Writes the closing line and closes the file; later records are dropped.

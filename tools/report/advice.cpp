@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
+
+#include "trace/left.hpp"
 
 namespace choir::report {
 
@@ -234,10 +237,20 @@ constexpr std::array<Rule, 16> rules{
     incomplete,
 };
 
+/// One for each reason, whichever files it concerned.
+void add_left_calls(const Trace& trace, std::vector<Advice>& all) {
+  std::map<std::string, std::int64_t> calls;
+  for (const auto& left : trace.left) calls[left.reason] += left.calls;
+  for (const auto& [reason, count] : calls)
+    all.push_back({"left-to-mpi", Weight::warning, trace::left_line(count, reason) + ".",
+                   "choir did nothing for these calls; docs/troubleshooting.md says what helps."});
+}
+
 }  // namespace
 
 std::vector<Advice> advise(const Trace& trace, const Summary& summary) {
   std::vector<Advice> all;
+  add_left_calls(trace, all);
   for (const auto rule : rules)
     if (auto found = rule(trace, summary)) all.push_back(std::move(*found));
   std::stable_sort(all.begin(), all.end(),

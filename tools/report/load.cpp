@@ -26,12 +26,17 @@ class Loader {
   void take(const Json& line);
   void take_open(const Json& line);
   void take_call(const Json& line);
+  void take_left(const Json& line);
+  void end_file();
   int file_index(const Json& line);
 
   Trace trace_;
   bool ended_ = false;  ///< the file being read
   std::map<FileKey, int> files_;
   std::map<CallKey, std::size_t> calls_;
+  using LeftKey = std::pair<int, std::string>;
+  std::map<LeftKey, std::int64_t> left_here_;  ///< in the file being read
+  std::map<LeftKey, std::int64_t> left_;       ///< the most of any file
 };
 
 /// null stands for a number that was not finite.
@@ -109,10 +114,22 @@ void Loader::take_call(const Json& line) {
   trace_.calls[found->second].parts.push_back(part);
 }
 
+void Loader::take_left(const Json& line) {
+  ++left_here_[{file_index(line), line.at("reason").get<std::string>()}];
+}
+
+/// All ranks of a file leave the same calls.
+void Loader::end_file() {
+  for (const auto& [key, calls] : left_here_) left_[key] = std::max(left_[key], calls);
+  left_here_.clear();
+}
+
 void Loader::take(const Json& line) {
   const auto& type = line.at("type").get_ref<const std::string&>();
   if (type == "call") {
     take_call(line);
+  } else if (type == "left") {
+    take_left(line);
   } else if (type == "open") {
     take_open(line);
   } else if (type == "end") {
@@ -144,9 +161,11 @@ void Loader::read_file(const std::filesystem::path& path) {
   }
   if (in.bad()) throw LoadError(fmt::format("cannot read {}", path.string()));
   if (!ended_) ++trace_.unended_files;
+  end_file();
 }
 
 Trace Loader::finish() && {
+  for (const auto& [key, count] : left_) trace_.left.push_back({key.first, key.second, count});
   auto& calls = trace_.calls;
   for (auto& call : calls)
     std::sort(call.parts.begin(), call.parts.end(),
@@ -207,7 +226,7 @@ Trace load_trace(const std::string& path) {
   Loader loader;
   for (const auto& file : rank_files(path)) loader.read_file(file);
   auto trace = std::move(loader).finish();
-  if (trace.calls.empty())
+  if (trace.calls.empty() && trace.left.empty())
     throw LoadError(fmt::format("no call in {}: {}", path, why_there_is_none(trace)));
   return trace;
 }

@@ -53,9 +53,17 @@ struct OpenedFile {
   std::map<std::string, std::string> hints;
 };
 
+/// Collective calls on one open file that were left to the MPI library.
+struct LeftCalls {
+  int file = 0;  ///< index into Trace::files
+  std::string reason;
+  std::int64_t calls = 0;  ///< of the rank that left most
+};
+
 struct Trace {
   std::vector<OpenedFile> files;
   std::vector<Call> calls;  ///< by start time
+  std::vector<LeftCalls> left;
   int rank_files = 0;
   int unended_files = 0;           ///< of processes that did not end properly, or run still
   std::int64_t dropped = 0;        ///< records the writers could not keep

@@ -62,6 +62,17 @@ DataCall by_offset(MPI_File file, Operation operation, const char* name, MPI_Off
              return REAL(File_##op##_at_all_begin##suffix)(file, offset, buffer, count, type);     \
            }))
 
+/// Left to the host MPI, and counted.
+#define ORDERED_CALLS(op, Const, Count, suffix)                                                    \
+  BOTH(File_##op##_ordered##suffix,                                                                \
+       (MPI_File file, Const void* buffer, Count count, MPI_Datatype type, MPI_Status* status),    \
+       (choir::note_shared_pointer(file, #op "_ordered"),                                          \
+        REAL(File_##op##_ordered##suffix)(file, buffer, count, type, status)))                     \
+  BOTH(File_##op##_ordered_begin##suffix,                                                          \
+       (MPI_File file, Const void* buffer, Count count, MPI_Datatype type),                        \
+       (choir::note_shared_pointer(file, #op "_ordered_begin"),                                    \
+        REAL(File_##op##_ordered_begin##suffix)(file, buffer, count, type)))
+
 #define SPLIT_ENDS(op, Const)                                                           \
   BOTH(File_##op##_all_end, (MPI_File file, Const void* buffer, MPI_Status* status),    \
        choir::split_end(file, status, [&](MPI_Status* s) {                              \
@@ -75,9 +86,13 @@ DataCall by_offset(MPI_File file, Operation operation, const char* name, MPI_Off
 #define NOT_CONST
 DATA_CALLS(read, NOT_CONST, int, )
 DATA_CALLS(write, const, int, )
+ORDERED_CALLS(read, NOT_CONST, int, )
+ORDERED_CALLS(write, const, int, )
 SPLIT_ENDS(read, NOT_CONST)
 SPLIT_ENDS(write, const)
 #if MPI_VERSION >= 4
 DATA_CALLS(read, NOT_CONST, MPI_Count, _c)
 DATA_CALLS(write, const, MPI_Count, _c)
+ORDERED_CALLS(read, NOT_CONST, MPI_Count, _c)
+ORDERED_CALLS(write, const, MPI_Count, _c)
 #endif

@@ -1,6 +1,7 @@
 // files.cpp: opening, viewing, asking, closing.
 #include "frontdoor/collective.hpp"
 #include "frontdoor/opening.hpp"
+#include "frontdoor/view.hpp"
 #include "symbols/both.hpp"
 
 BOTH(File_open, (MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* file),

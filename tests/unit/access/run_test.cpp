@@ -146,6 +146,18 @@ TEST(Layout, TilesThatFoldBackAreNotAscending) {
   EXPECT_FALSE(Tile({{16, 4, -8, 3}}, 64).ascending());
 }
 
+TEST(Layout, AnOverlappingTileIsAscendingOnce) {
+  const Tile comb({{0, 8, 32, 4}}, 8);
+  EXPECT_FALSE(comb.ascending());
+  EXPECT_TRUE(comb.ascending_once());
+  const Layout apart{comb.moved_apart(), 100};
+  EXPECT_TRUE(apart.tile->ascending());
+  EXPECT_EQ(apart.offset_of(31), 100 + 3 * 32 + 7);
+  EXPECT_EQ(apart.position_of(100 + 3 * 32), 24);
+  EXPECT_EQ(apart.position_of(100 + 3 * 32 + 8), 32);
+  EXPECT_FALSE(Tile({{16, 4, -8, 3}}, 64).ascending_once());
+}
+
 TEST(Layout, TileFactsDescribeTheTile) {
   const Tile tile({{-8, 8, 16, 3}, {64, 16, 0, 1}}, 128);
   EXPECT_EQ(tile.bytes(), 40);

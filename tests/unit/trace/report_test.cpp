@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "advice.hpp"
+#include "trace/left.hpp"
 #include "trace/writer.hpp"
 
 namespace choir::report {
@@ -102,6 +103,21 @@ TEST_F(ReportFolder, RanksComeTogetherCallByCall) {
   EXPECT_NEAR(s.seconds, 5.0, 1e-9);
   EXPECT_EQ(s.patterns.at(0).strategies.at("two_phase").calls, 5);
   EXPECT_NEAR(s.phases.exchange, 1.5, 1e-9);
+}
+
+TEST_F(ReportFolder, CallsLeftToTheMpiLibraryAreSaid) {
+  for (int rank = 0; rank < 2; ++rank) {
+    trace::TraceWriter writer(folder_, rank, "1.0");
+    for (int i = 0; i < 3; ++i)
+      writer.left({"/data/f", 0, 0, "write_all", trace::text_of(trace::Left::atomic)});
+  }
+  const auto trace = load_trace(folder_);
+  ASSERT_EQ(trace.left.size(), 1u);
+  EXPECT_EQ(trace.left[0].calls, 3);
+  const auto advice = advise(trace, summarise(trace));
+  ASSERT_FALSE(advice.empty());
+  EXPECT_EQ(advice[0].finding,
+            "3 collective calls left to the MPI library: atomic mode is on.");
 }
 
 TEST_F(ReportFolder, HeatMapKeepsEveryByte) {

@@ -187,6 +187,20 @@ TEST(Stats, TableTellsWhoServedAndWhatOthersReached) {
     EXPECT_NE(table.find(expected), std::string::npos) << expected << "\nin\n" << table;
 }
 
+TEST(Stats, CallsLeftToTheMpiLibraryAreCounted) {
+  Totals totals;
+  EXPECT_TRUE(totals.empty());
+  totals.add_left(Left::atomic);
+  totals.add_left(Left::atomic);
+  totals.add_left(Left::backwards);
+  const auto text = stats_table({"/data/f", 2, 0, {}}, totals, nullptr);
+  EXPECT_EQ(text,
+            "choir: /data/f (2 ranks)\n"
+            "  2 collective calls left to the MPI library: atomic mode is on\n"
+            "  1 collective call left to the MPI library: the call goes backwards in the file\n"
+            "  hints: none\n");
+}
+
 TEST(Stats, UnitsReadWell) {
   EXPECT_EQ(human_bytes(512), "512 B");
   EXPECT_EQ(human_bytes(1536), "1.5 KiB");
