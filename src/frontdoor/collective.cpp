@@ -2,6 +2,7 @@
 
 #include "access/datatype.hpp"
 #include "engine/progress.hpp"
+#include "frontdoor/device_memory.hpp"
 #include "frontdoor/recording.hpp"
 #include "frontdoor/requests.hpp"
 #include "frontdoor/view.hpp"
@@ -64,6 +65,7 @@ Asked asked_at(const OpenFile& file, const DataCall& call, MPI_Offset position) 
       request.access = std::move(*access);
     else
       request.left = trace::Left::backwards;
+    if (in_device_memory(request.memory.layout, bytes)) request.left = trace::Left::device_memory;
     asked.bytes = bytes;
   } catch (const MpiError& e) {
     request.error = class_of(e.code);

@@ -23,8 +23,10 @@ with h5py.File(sys.argv[1], "w", driver="mpio", comm=comm) as file:
 with h5py.File(sys.argv[1], "r", driver="mpio", comm=comm) as file:
     for name in ("plain", "chunked"):
         data = file[name]
+        columns = numpy.s_[:, rank % COLUMNS :: 3]
+        part = numpy.empty(whole[columns].shape)
         with data.collective:
-            part = data[:, rank % COLUMNS :: 3]
+            data.read_direct(part, columns)  # part = data[...] would read independently
         if not (part == whole[:, rank % COLUMNS :: 3]).all():
             print(f"h5py_app: rank {rank}: {name} differs", file=sys.stderr)
             comm.Abort(1)

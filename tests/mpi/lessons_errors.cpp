@@ -5,6 +5,7 @@
 
 #include <array>
 #include <csignal>
+#include <string>
 
 #include "lessons.hpp"
 
@@ -249,7 +250,39 @@ void one_rank_bad_view(Checks& t) {
   expect_usable(t, fh);
 }
 
+void uncommitted_datatype(Checks& t) {
+  OpenFile fh(t, read_write);
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Type_vector(2, 3, 5, MPI_BYTE, &type);
+  Bytes mine = pattern(100, t.rank);
+  t.expect_same_error(MPI_File_write_at_all(fh, 0, mine.data(), 1, type, MPI_STATUS_IGNORE),
+                      argument_errors, "a type that is not committed");
+  MPI_Type_free(&type);
+  expect_usable(t, fh);
+}
+
+std::string words_of(int code) {
+  char text[MPI_MAX_ERROR_STRING] = {};
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  return text;
+}
+
+/// MPICH says which argument of which function is wrong; Open MPI has the class's words only.
+void words_of_the_host(Checks& t) {
+  OpenFile fh(t, read_write);
+  const int code =
+      MPI_File_set_view(fh, 0, MPI_BYTE, MPI_DATATYPE_NULL, "native", MPI_INFO_NULL);
+  t.expect(code != MPI_SUCCESS, "no filetype");
+#if !defined(OMPI_MAJOR_VERSION)
+  t.expect(words_of(code).find("MPI_FILE_SET_VIEW") != std::string::npos, words_of(code));
+#endif
+  expect_usable(t, fh);
+}
+
 constexpr NamedCheck checks[] = {
+    {"uncommitted_datatype", uncommitted_datatype},
+    {"words_of_the_host", words_of_the_host},
     {"one_rank_bad_count", one_rank_bad_count},
     {"one_rank_bad_datatype", one_rank_bad_datatype},
     {"one_rank_negative_offset", one_rank_negative_offset},

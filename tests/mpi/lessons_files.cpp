@@ -142,6 +142,28 @@ void set_info_changes_strategy(Checks& t) {
   MPI_Info_free(&wanted);
 }
 
+/// Cycle buffers are reserved at open: a larger wish is cut, and everybody can see it.
+void set_info_says_what_holds(Checks& t) {
+  OpenFile fh(t, read_write);
+  MPI_Info wanted, shown;
+  MPI_Info_create(&wanted);
+  t.expect_success(MPI_File_get_info(fh, &shown), "get_info");
+  const auto before = info_value(shown, "cb_buffer_size");
+  MPI_Info_free(&shown);
+  for (const auto& [wish, holds] : {std::pair<std::string, std::string>{"8192", "8192"},
+                                    {"1073741824", before}}) {
+    MPI_Info_set(wanted, "cb_buffer_size", wish.c_str());
+    t.expect_success(MPI_File_set_info(fh, wanted), "set_info");
+    t.expect_success(MPI_File_get_info(fh, &shown), "get_info");
+    t.expect(info_value(shown, "cb_buffer_size") == holds,
+             "cb_buffer_size is " + info_value(shown, "cb_buffer_size") + " instead of " + holds);
+    t.expect(info_value(shown, "choir_cycle_buffer_bytes") == holds, "choir_cycle_buffer_bytes");
+    MPI_Info_free(&shown);
+    expect_usable(t, fh);
+  }
+  MPI_Info_free(&wanted);
+}
+
 /// Whoever wrote a file first, its pages are made writable in a mapping where they are in memory,
 /// and blocks are asked for where there are none.
 void written_again_by_mapping(Checks& t) {
@@ -300,6 +322,7 @@ constexpr NamedCheck checks[] = {
     {"delete_on_close", delete_on_close},
     {"info_shows_strategy", info_shows_strategy},
     {"set_info_changes_strategy", set_info_changes_strategy},
+    {"set_info_says_what_holds", set_info_says_what_holds},
     {"written_again_by_mapping", written_again_by_mapping},
     {"hints_of_users", hints_of_users},
     {"get_view", get_view},

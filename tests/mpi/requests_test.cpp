@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <thread>
@@ -261,6 +262,55 @@ void error_at_completion(Checks& t) {
                    "the next call");
 }
 
+/// As natively: the call itself fails and leaves a null request; nothing is left to wait for.
+void expect_refused(Checks& t, MPI_File fh, int count, MPI_Datatype type, const char* what) {
+  Bytes buffer = pattern(block, t.rank);
+  MPI_Request request = MPI_REQUEST_NULL;
+  std::memset(&request, 0x5a, sizeof request);
+  constexpr std::array accepted{MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_ARG};
+  t.expect_same_error(MPI_File_iwrite_at_all(fh, 0, buffer.data(), count, type, &request), accepted,
+                      fmt::format("iwrite_at_all, {}", what));
+  t.expect(request == MPI_REQUEST_NULL, fmt::format("the request of a refused call, {}", what));
+  t.expect_same_error(MPI_File_write_at_all_begin(fh, 0, buffer.data(), count, type), accepted,
+                      fmt::format("write_at_all_begin, {}", what));
+}
+
+void wrong_arguments_at_the_call(Checks& t) {
+  OpenFile fh(t, read_write);
+  MPI_Datatype uncommitted = MPI_DATATYPE_NULL;
+  MPI_Type_vector(2, 3, 5, MPI_BYTE, &uncommitted);
+  expect_refused(t, fh, -1, MPI_BYTE, "count -1");
+  expect_refused(t, fh, 1, MPI_DATATYPE_NULL, "no type");
+  expect_refused(t, fh, 1, uncommitted, "a type that is not committed");
+  MPI_Type_free(&uncommitted);
+  Bytes buffer;
+  MPI_Request request = start_write(t, fh, buffer, 0);
+  t.expect_success(MPI_Wait(&request, MPI_STATUS_IGNORE), "the next call");
+}
+
+/// The others learn it when they wait: nobody hangs.
+void wrong_arguments_on_one_rank(Checks& t) {
+  OpenFile fh(t, read_write);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  Bytes buffer = pattern(block, t.rank);
+  MPI_Request request = MPI_REQUEST_NULL;
+  const bool wrong = t.rank == 0;
+  int code = MPI_File_iwrite_at_all(fh, place(t, 0), buffer.data(), wrong ? -1 : block, MPI_BYTE,
+                                    &request);
+  t.expect(wrong == (code != MPI_SUCCESS), "who fails at the call");
+  t.expect(wrong == (request == MPI_REQUEST_NULL), "whose request is null");
+  if (!wrong) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+  constexpr std::array accepted{MPI_ERR_COUNT, MPI_ERR_ARG};
+  t.expect_same_error(code, accepted, "count -1 on rank 0");
+  code = MPI_File_write_at_all_begin(fh, place(t, 0), buffer.data(), wrong ? -1 : block, MPI_BYTE);
+  t.expect(wrong == (code != MPI_SUCCESS), "who fails at the beginning");
+  if (!wrong) code = MPI_File_write_at_all_end(fh, buffer.data(), MPI_STATUS_IGNORE);
+  t.expect_same_error(code, accepted, "count -1 on rank 0, split");
+  Bytes good;
+  request = start_write(t, fh, good, 0);
+  t.expect_success(MPI_Wait(&request, MPI_STATUS_IGNORE), "the next call");
+}
+
 /// CHOIR_FAULT makes storage fail: some write of a series fails on all ranks when it completes.
 void storage_error_at_completion(Checks& t) {
   OpenFile fh(t, read_write);
@@ -370,6 +420,8 @@ constexpr NamedCheck checks[] = {
     {"progress_inside_receive", progress_inside_receive},
     {"start_does_not_wait", start_does_not_wait},
     {"error_at_completion", error_at_completion},
+    {"wrong_arguments_at_the_call", wrong_arguments_at_the_call},
+    {"wrong_arguments_on_one_rank", wrong_arguments_on_one_rank},
     {"storage_error_at_completion", storage_error_at_completion},
     {"close_with_outstanding", close_with_outstanding},
     {"several_threads", several_threads},
