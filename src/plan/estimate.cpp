@@ -5,40 +5,12 @@
 namespace choir {
 namespace {
 
-// Rough costs of a present-day node, in seconds; they only order the candidates that are then
-// measured.
-constexpr double per_request_local = 2e-6;
-constexpr double per_read_local = 1e-6;          ///< ranks that read at once hinder each other
-constexpr double per_request_remote = 0.5e-3;    ///< a server is asked, and its disk may seek
-constexpr double per_handshake_local = 6e-6;     ///< an aggregator opens a window, others fill it
-constexpr double per_handshake_crowded = 20e-6;  ///< the same with more ranks than cores
-constexpr double per_handshake_remote = 0.2e-3;  ///< the same by messages
-constexpr double per_byte_left = 0.03e-9;
-constexpr double per_piece = 10e-9;
-constexpr double per_byte_memory = 0.15e-9;
-constexpr double per_byte_storage = 0.2e-9;
-constexpr double per_byte_read_local = 0.15e-9;
-constexpr double per_byte_write_local = 0.3e-9;  ///< to pages that are there ...
-constexpr double per_byte_cached = 0.075e-9;     ///< ... and in the caches, also by a mapping
-constexpr double cached_bytes_per_core = 2 << 20;
-// A local file system lets one write of a file pass at a time where it has to find blocks: these
-// are for all ranks together.
-constexpr double per_byte_new_ground = 0.24e-9;
-constexpr double per_write_new_ground = 2.8e-6;
-constexpr double per_byte_network = 1e-9;
-constexpr double per_byte_page = 0.1e-9;  ///< making pages present in a mapping, for stores ...
-constexpr double per_byte_page_again = 0.05e-9;  ///< ... where they are in memory, ...
-/// ... and what one of a small block costs besides: ranks whose blocks share a piece of the page
-/// cache wait for each other, those of a page or two the most.
-constexpr double per_small_block = 2.5e-6, per_tiny_block = 12e-6;
-constexpr double small_block_bytes = 64 << 10, tiny_block_bytes = 8 << 10;
-/// Calls that share that: a program that writes again what it wrote before will do so once more.
+/// Calls that share what a mapping costs at first: a program that writes again what it wrote before
+/// will do so once more.
 constexpr double visits = 4;
-constexpr double per_byte_page_read = 0.04e-9;    ///< the same for loads, many at a time
-constexpr double per_first_mapping = 1.2e-6;      ///< the mapping itself, shared by dozens of calls
-constexpr double per_first_mapping_again = 4e-6;  ///< a way that nobody has gone yet
-constexpr double per_byte_reserve = 0.6e-9;  ///< asking the file system for blocks ahead of stores
-constexpr double per_reservation = 5e-6;
+/// The page cache keeps a file in pieces of about this size; ranks whose blocks share one wait for
+/// each other when they make it writable.
+constexpr double page_cache_piece_bytes = 64 << 10;
 
 double total_bytes(const PlanInput& in) {
   double bytes = 0;
@@ -51,21 +23,22 @@ double workers(const PlanInput& in) {
       1, std::min(in.topology.ranks(), in.topology.nodes() * in.topology.cores_per_node()));
 }
 
-double per_request(const Situation& s) {
-  if (!s.local_file_system) return per_request_remote;
-  return s.writing ? per_request_local : per_read_local;
-}
-
 /// Whether a program that writes again what it wrote before finds it in the caches.
 bool is_cached(const PlanInput& in, const Situation& s) {
   const auto bytes = static_cast<double>(s.written_bytes);
-  return s.writing && !s.new_ground && bytes > 0 && bytes <= cached_bytes_per_core * workers(in);
+  return s.writing && !s.new_ground && bytes > 0 &&
+         bytes <= s.machine->cached_bytes_per_core * workers(in);
 }
 
-double per_byte_stored(const PlanInput& in, const Situation& s) {
-  if (!s.local_file_system) return per_byte_storage;
-  if (!s.writing) return per_byte_read_local;
-  return is_cached(in, s) ? per_byte_cached : per_byte_write_local;
+/// What storage takes for a byte and a request.
+RequestCost storage_cost(const PlanInput& in, const Situation& s) {
+  const auto& machine = *s.machine;
+  if (!s.local_file_system) return machine.server;
+  if (!s.writing) return machine.read;
+  if (s.new_ground) return machine.write_new;
+  auto again = machine.write_again;
+  if (is_cached(in, s)) again.per_byte = machine.write_cached;
+  return again;
 }
 
 /// Ranks whose requests storage serves at the same time.
@@ -74,24 +47,18 @@ double at_once(const PlanInput& in, const Situation& s) {
   return std::min<double>(workers(in), in.parameters.stripe_servers);
 }
 
-double per_handshake(const PlanInput& in) {
-  if (in.topology.nodes() > 1) return per_handshake_remote;
-  return in.topology.ranks() > in.topology.cores_per_node() ? per_handshake_crowded
-                                                            : per_handshake_local;
+double meeting(const PlanInput& in, const MachineCosts& machine) {
+  if (in.topology.nodes() > 1) return machine.meeting_between;
+  return in.topology.ranks() > in.topology.cores_per_node() ? machine.meeting_crowded
+                                                            : machine.meeting;
 }
 
 /// Part of the bytes that must leave their node if every byte goes to a random node.
 double leaving(const PlanInput& in) { return 1.0 - 1.0 / std::max(1, in.topology.nodes()); }
 
-bool finds_blocks(const PlanInput& in, const Situation& s) {
-  return s.local_file_system && s.writing && s.new_ground && in.topology.nodes() == 1;
-}
-
 /// Every rank moves its own pieces, `ranks` of them at a time.
 double estimate_own(const PlanInput& in, const Situation& s, double ranks) {
-  const double bytes = total_bytes(in), pieces = static_cast<double>(s.pieces);
-  if (finds_blocks(in, s)) return bytes * per_byte_new_ground + pieces * per_write_new_ground;
-  return (bytes * per_byte_stored(in, s) + pieces * per_request(s)) / ranks;
+  return storage_cost(in, s).at(ranks, total_bytes(in), static_cast<double>(s.pieces));
 }
 
 /// Whether a write leaves holes that a device should have no blocks for.
@@ -106,18 +73,18 @@ bool is_sparse(const PlanInput& in) {
 
 /// What a mapping costs where no call has been before.
 double estimate_mapping(const PlanInput& in, const Situation& s, double bytes, double pieces) {
-  const bool again = s.writing && !s.new_ground;
-  const double per_byte = !s.writing ? per_byte_page_read
-                          : again    ? per_byte_page_again
-                                     : per_byte_page;
-  const double per_block = bytes < tiny_block_bytes * pieces    ? per_tiny_block
-                           : bytes < small_block_bytes * pieces ? per_small_block
-                                                                : 0;
+  const auto& machine = *s.machine;
+  const double ranks = workers(in);
+  if (!s.writing) return machine.map_first + bytes * machine.fault_read.at(ranks);
+  if (s.new_ground)
+    return machine.map_first + bytes * machine.fault_new.at(ranks) +
+           machine.reserve.at(ranks, bytes, 1);
+  const bool small = bytes < page_cache_piece_bytes * pieces;
   const double blocks =
-      again ? std::min(pieces, bytes / small_block_bytes + in.topology.ranks()) : 0;
-  const double whole = (again ? per_first_mapping_again : per_first_mapping) +
-                       bytes * per_byte / workers(in) + blocks * per_block;
-  return again ? whole / visits : whole;
+      small ? std::min(pieces, bytes / page_cache_piece_bytes + in.topology.ranks()) : 0;
+  return (machine.map_again + bytes * machine.fault_again.at(ranks) +
+          blocks * machine.fault_block) /
+         visits;
 }
 
 /// Whether each rank's bytes end before the next rank's begin.
@@ -147,31 +114,40 @@ double stretches(const Recipe& recipe, const PlanInput& in, double pieces, doubl
   return bytes < span && !sieves ? pieces : 0;
 }
 
+/// The host's aggregators: one on each node, unless the hint cb_nodes asks for fewer.
+double host_aggregators(const PlanInput& in) {
+  const int nodes = in.topology.nodes();
+  return in.parameters.aggregators > 0 ? std::min(nodes, in.parameters.aggregators) : nodes;
+}
+
 }  // namespace
 
 double estimate_mapped(const PlanInput& in, const Situation& s) {
   if (!s.local_file_system || in.topology.nodes() != 1 || !s.readable) return not_applicable;
   if (s.writing && is_sparse(in)) return not_applicable;
+  const auto& machine = *s.machine;
   const double bytes = total_bytes(in), pieces = static_cast<double>(s.pieces);
-  const double reserving =
-      s.new_ground && s.writing ? bytes * per_byte_reserve / workers(in) + per_reservation : 0;
-  const double per_byte = is_cached(in, s) ? per_byte_cached : per_byte_memory;
-  return (bytes * per_byte + pieces * per_piece) / workers(in) + reserving +
+  const auto& copy = is_cached(in, s) ? machine.copy_cached : machine.copy;
+  return bytes * copy.at(workers(in)) + pieces * machine.piece / workers(in) +
          (s.prepared ? 0 : estimate_mapping(in, s, bytes, pieces));
 }
 
-/// Two-phase without shared memory; but where ranks do not interleave, the usual libraries let
+/// Two-phase without shared memory: everything passes by the aggregator of the node, which receives
+/// it, puts it in order and moves it. But where ranks do not interleave, the usual libraries let
 /// each rank move its own bytes.
 double estimate_host(const PlanInput& in, const Situation& s) {
-  const double bytes = total_bytes(in);
-  const double pieces = static_cast<double>(s.pieces);
-  const double exchanged =
-      2 * (bytes * (2 * per_byte_memory + per_byte_stored(in, s) + leaving(in) * per_byte_network) +
-           pieces * 4 * per_piece);
+  const auto& machine = *s.machine;
+  const double bytes = total_bytes(in), pieces = static_cast<double>(s.pieces);
+  const double aggregators = host_aggregators(in);
+  const double ordered = bytes * machine.host.copies * machine.copy.at(1) +
+                         pieces * machine.host.pieces * machine.piece +
+                         bytes * leaving(in) * machine.network_byte;
   // Across nodes: extents, counts, lists of offsets, data, and the end.
   const double meetings = in.topology.nodes() > 1 ? 5 : 2;
-  const double collective = meetings * per_handshake(in) + per_request(s) + exchanged / workers(in);
-  const double alone = 1.1 * estimate_own(in, s, at_once(in, s));
+  const double collective = meetings * meeting(in, machine) + ordered / aggregators +
+                            storage_cost(in, s).at(aggregators, bytes, aggregators);
+  constexpr double besides = 1.1;  // the library's own layers
+  const double alone = besides * estimate_own(in, s, at_once(in, s));
   return ranks_apart(in) ? std::min(collective, alone) : collective;
 }
 
@@ -179,24 +155,24 @@ double estimate_recipe(const Recipe& recipe, const PlanInput& in, const Situatio
   if (recipe.partition == Partition::stripes &&
       (in.parameters.stripe_unit <= 0 || in.parameters.stripe_servers <= 0))
     return not_applicable;
-  const double bytes = total_bytes(in);
-  const double pieces = static_cast<double>(s.pieces);
   if (recipe.partition == Partition::owner) {
     const double ranks = at_once(in, s);
     return estimate_own(
         in, s, recipe.scheduled ? std::min<double>(in.parameters.concurrent, ranks) : ranks);
   }
-  const double moved = bytes * (per_byte_memory + per_byte_stored(in, s)) + pieces * per_piece;
+  const auto& machine = *s.machine;
+  const auto storage = storage_cost(in, s);
+  const double ranks = workers(in);
+  const double bytes = total_bytes(in), pieces = static_cast<double>(s.pieces);
+  const double placed = bytes * machine.copy.at(ranks) + pieces * machine.piece / ranks;
   const bool stays = recipe.partition == Partition::node;
   const double network =
-      stays ? 0 : bytes * leaving(in) * per_byte_network * (recipe.node_first ? 0.8 : 1.0);
-  const double requests = stretches(recipe, in, pieces, bytes) * per_request(s);
-  const double first_cycle = per_handshake(in) + per_request(s);
-  if (finds_blocks(in, s))
-    return first_cycle + bytes * (per_byte_new_ground + per_byte_left) + pieces * per_piece +
-           requests;
-  return first_cycle + (moved + network) / workers(in) + requests / at_once(in, s) +
-         (recipe.cycles == Cycles::per_rank ? pieces * per_piece : 0);
+      stays ? 0
+            : bytes * leaving(in) * machine.network_byte * (recipe.node_first ? 0.8 : 1.0) / ranks;
+  const double requests = stretches(recipe, in, pieces, bytes);
+  return meeting(in, machine) + storage.per_request.at(1) + placed + network +
+         bytes * storage.per_byte.at(ranks) + requests * storage.per_request.at(at_once(in, s)) +
+         (recipe.cycles == Cycles::per_rank ? pieces * machine.piece : 0);
 }
 
 }  // namespace choir

@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "plan/machine_costs.hpp"
 #include "plan/recipe.hpp"
 
 namespace choir {
@@ -22,6 +23,8 @@ struct Situation {
   /// Bytes of the file that were written before: writing them again, a program may find them in the
   /// caches. 0: unknown.
   std::int64_t written_bytes = 0;
+  /// What the estimates are computed from; `measured` says how far they can be trusted.
+  const MachineCosts* machine = &usual_machine;
 };
 
 /// Seconds; not_applicable where the strategy cannot serve.
