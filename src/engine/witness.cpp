@@ -61,7 +61,7 @@ void Witness::add(trace::CallRecord record) {
 }
 
 void Witness::report(Neighbourhood& hood, Room& room, const trace::StatsHeader& header,
-                     const select::Selector& selector) {
+                     const trace::KnownClasses& known) {
   if (writer_) writer_->flush();
   if (!stats_) return;
   auto sums = totals_.sums();
@@ -78,7 +78,7 @@ void Witness::report(Neighbourhood& hood, Room& room, const trace::StatsHeader& 
   if (hood.rank() != 0) return;
   totals_.set_sums(sums);
   totals_.set_maxima(maxima);
-  const auto table = trace::stats_table(header, totals_, &selector);
+  const auto table = trace::stats_table(header, totals_, known);
   std::fwrite(table.data(), 1, table.size(), stderr);
 }
 

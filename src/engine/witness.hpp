@@ -23,7 +23,7 @@ class Witness {
   /// Collective over the room if statistics are on: combines the ranks' totals; rank 0 prints the
   /// table.
   void report(Neighbourhood& hood, Room& room, const trace::StatsHeader& header,
-              const select::Selector& selector);
+              const trace::KnownClasses& known);
   /// The process's trace file, ended. Local; before MPI_Finalize.
   static void finish_traces();
 
