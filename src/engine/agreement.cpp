@@ -96,13 +96,16 @@ bool Opening::all_arrived() {
 }
 
 Opening::Common Opening::local_common() const {
-  Common common{highest, highest, highest, highest, 0};
+  Common common{highest, highest, highest, highest, 0, highest, highest};
   for (int local = 0; local < local_ranks_; ++local) {
     const auto& vote = votes_[local];
     const auto name = static_cast<std::int64_t>(vote.plan_name >> 1);
     common.low_name = std::min(common.low_name, name);
     common.low_negated_name = std::min(common.low_negated_name, -name);
     common.negated_objection = std::min<std::int64_t>(common.negated_objection, -vote.objection);
+    const std::int64_t fingerprint = vote.fingerprint;
+    common.low_fingerprint = std::min(common.low_fingerprint, fingerprint);
+    common.low_negated_fingerprint = std::min(common.low_negated_fingerprint, -fingerprint);
     if (!vote.asks) continue;  // fits any shift
     common.low_shift = std::min(common.low_shift, vote.shift);
     common.low_negated_shift = std::min(common.low_negated_shift, -vote.shift);
@@ -116,12 +119,13 @@ void Opening::conclude(const Common& common) {
   const bool nobody_asks = common.low_shift == highest;
   known_ = same_name && (nobody_asks || common.low_shift == -common.low_negated_shift);
   shift_ = nobody_asks ? 0 : common.low_shift;
+  same_knowledge_ = common.low_fingerprint == -common.low_negated_fingerprint;
 }
 
 /// On one node only: elsewhere a rank that runs ahead would save no message.
 void Opening::conclude_early() {
   const auto strategy = votes_[0].ran_ahead;
-  all_ran_ahead_ = known_ && objection_ == 0 && strategy != 0;
+  all_ran_ahead_ = known_ && same_knowledge_ && objection_ == 0 && strategy != 0;
   for (int local = 1; local < local_ranks_; ++local)
     if (votes_[local].ran_ahead != strategy) all_ran_ahead_ = false;
   if (!all_ran_ahead_) return;
@@ -169,6 +173,7 @@ void Opening::finish_exchange() {
 void Opening::publish() {
   auto& board = room_.arena->board();
   board.plan_is_known.store(known_ ? 1 : 0, std::memory_order_relaxed);
+  board.same_knowledge.store(same_knowledge_ ? 1 : 0, std::memory_order_relaxed);
   board.verdict.end_of_file = shift_;
   board.verdict.error = objection_;
   board.opening_published.store(number_ + 1, std::memory_order_release);
@@ -206,6 +211,7 @@ bool Opening::poll() {
     auto& board = room_.arena->board();
     if (board.opening_published.load(std::memory_order_acquire) < number_ + 1) return false;
     known_ = board.plan_is_known.load(std::memory_order_relaxed) != 0;
+    same_knowledge_ = board.same_knowledge.load(std::memory_order_relaxed) != 0;
     shift_ = board.verdict.end_of_file;
     objection_ = board.verdict.error;
     phase_ = Phase::done;

@@ -27,6 +27,8 @@ class Opening {
   }
   /// Every rank named the same cached plan with the same shift.
   bool known() const { return known_; }
+  /// Every rank knows the same of strategies, so that all will choose the same.
+  bool same_knowledge() const { return same_knowledge_; }
   /// The worst that any rank brought, as its vote says it; 0: nothing.
   std::int32_t objection() const { return objection_; }
   std::int64_t shift() const { return shift_; }
@@ -42,6 +44,7 @@ class Opening {
   /// What the nodes reduce: equal minimum and maximum mean that all agree.
   struct Common {
     std::int64_t low_name, low_negated_name, low_shift, low_negated_shift, negated_objection;
+    std::int64_t low_fingerprint, low_negated_fingerprint;
   };
   enum class Phase { gathering, reducing, exchanging, waiting, done };
 
@@ -72,6 +75,7 @@ class Opening {
   int arrived_ = 0;  ///< ranks of the node that are here, as far as was looked
   Phase phase_ = Phase::gathering;
   bool known_ = false;
+  bool same_knowledge_ = true;
   bool all_ran_ahead_ = false;
   Outcome early_verdict_;
   std::int32_t objection_ = 0;

@@ -64,6 +64,7 @@ struct VoteContent {
   std::int32_t objection = 0;   ///< as Objection::number() says it
   bool asks = false;            ///< for any byte at all
   std::uint16_t ran_ahead = 0;  ///< 1 + the strategy by which the rank has moved its bytes already
+  std::uint32_t fingerprint = 0;  ///< of what the rank knows of strategies
   // How that went.
   std::int32_t early_error = 0;
   std::int64_t early_end_of_file = 0;
@@ -111,6 +112,7 @@ struct alignas(64) Board {
   std::atomic<std::uint64_t> opening_published{0};  ///< by the node's leader, several nodes only
   std::atomic<std::uint64_t> closing_published{0};
   std::atomic<std::uint32_t> plan_is_known{0};
+  std::atomic<std::uint32_t> same_knowledge{0};
   Outcome verdict;
 };
 

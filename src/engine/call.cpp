@@ -127,6 +127,7 @@ Ballot Call::ballot(Vote& vote) {
                         : access.bytes() > 0 ? shape_of(access)
                                              : Shape{});
   vote.asks = mine.bytes > 0;
+  vote.fingerprint = file_.chooser().fingerprint();
   if (guess_) {
     vote.plan_name = guess_->name;
     vote.shift = mine.low - guess_->low;
@@ -167,21 +168,16 @@ void Call::learn_pattern(const Opened& opened) {
     pattern_->begin_in_tile = request_.access.begin % pattern_->tile->bytes();
   }
   pattern_->grain = page;
-  std::uint64_t sum = 0;
+  std::vector<select::Share> shares;
   for (const auto& one : ballots) {
-    const auto pieces = static_cast<std::int64_t>(one.pieces);
     pattern_->ranks.push_back(one.summary());
-    pattern_->pieces += pieces;
+    pattern_->pieces += static_cast<std::int64_t>(one.pieces);
     if (one.bytes > 0) pattern_->add(pattern_->ranks.back(), one.grain());
-    sum += select::Signature()
-               .add(one.bytes)
-               .add(pieces)
-               .add(select::relative_offset(one.low, one.high, one.bytes, pieces))
-               .value();
+    shares.push_back({one.low, one.high, one.bytes});
   }
   pattern_->name = name_of(key_of(ballots), pattern_->span);
   pattern_->dense = fill_their_span(pattern_->ranks);
-  pattern_->signature = select::combined_signature(sum, static_cast<int>(ballots.size()));
+  pattern_->shape = select::shape_class(shares, pattern_->pieces);
   if (file_.settings().plan_cache_bytes > 0) cache.insert(pattern_);
 }
 
@@ -204,15 +200,6 @@ std::shared_ptr<const Plan> Call::plan_for(int row) {
 /// Everyone ran ahead: what is left is to take note.
 void Call::finish_ahead(const Outcome& verdict) {
   learn_pattern({true, opening_->shift(), {}});
-  look_at_ground(*pattern_, shift_);
-  signature_ = signature_of(*pattern_);
-  reason_ = "set";
-  if (!file_.fixed_row(request_.operation)) {
-    file_.note_signature(signature_);
-    auto& selector = file_.selector();
-    take_choice(offered_.empty() ? selector.serve(signature_)
-                                 : selector.next(signature_, offered_));
-  }
   planned_ns_ = opened_ns_;
   take_verdict(verdict);
 }
@@ -229,6 +216,7 @@ bool Call::finish_opening() {
     tasks_.clear();
     context_.reset();
     row_ = -1;
+    fixed_ = false;
   }
   const auto objection = Objection::from(opening_->objection());
   if (objection.error != 0) {  // every rank knows it already: nothing to close
@@ -241,9 +229,9 @@ bool Call::finish_opening() {
     return true;
   }
   learn_pattern({opening_->known(), opening_->shift(), opening_->ballots()});
-  look_at_ground(*pattern_, shift_);
-  signature_ = signature_of(*pattern_);
-  row_ = choose(input_for(*pattern_), situation_of(*pattern_));
+  if (!opening_->same_knowledge()) file_.forget_knowledge();
+  class_ = class_of(*pattern_, shift_);
+  row_ = choose();
   plan_ = plan_for(row_);
   planned_ns_ = now_ns();
   start_tasks();
@@ -368,14 +356,8 @@ bool Call::finish_closing() {
 
 bool Call::take_verdict(const Outcome& verdict) {
   if (plan_->exchange != Exchange::host) bytes_ = bytes_moved(request_, verdict);
-  const auto bytes = pattern_->total_bytes;
-  if (candidate_ >= 0) {
-    if (verdict.error != 0 || bytes == 0)
-      file_.selector().abandon(signature_, candidate_);
-    else
-      file_.selector().record(signature_, candidate_,
-                              static_cast<double>(verdict.elapsed_ns) * 1e-9, bytes, cold_);
-  }
+  note_time(verdict);
+  file_.note_ground(request_.operation, pattern_->span_at(shift_), row_);
   if (verdict.error == 0) file_.note_filled(request_.operation, *pattern_, shift_);
   finish(verdict.error);
   return true;

@@ -14,21 +14,12 @@
 #include "engine/objection.hpp"
 #include "engine/task.hpp"
 #include "plan/strategy.hpp"
-#include "select/selector.hpp"
+#include "select/chooser.hpp"
 
 namespace choir {
 
 class File;
 class JointCall;
-
-/// What a call finds where it goes, as far as calls of this file tell; equal on all ranks.
-struct Ground {
-  bool is_new = false;   ///< nothing was written there before
-  bool prepared = true;  ///< a strategy that warms up has been there
-
-  /// Such a strategy is not cold there; on new ground there is nothing to find ready.
-  bool warm() const { return is_new || prepared; }
-};
 
 /// What the program asked for.
 struct CallRequest {
@@ -87,13 +78,13 @@ class Call {
   void finish(int error_class);
 
   Ballot ballot(Vote& vote);
-  void look_at_ground(const PlanEntry& pattern, std::int64_t shift);
-  std::uint64_t signature_of(const PlanEntry& pattern) const;
+  select::ClassKey class_of(const PlanEntry& pattern, std::int64_t shift) const;
   Situation situation_of(const PlanEntry& pattern) const;
   std::optional<int> expected_row();
-  int expected_candidate();
+  std::optional<int> chosen_row(const PlanEntry& pattern);
+  bool may_serve(const Strategy& strategy, const PlanInput& in, const Situation& situation) const;
   std::shared_ptr<const Plan> plan_ahead(int row) const;
-  std::vector<select::Candidate> candidates_for(const PlanInput& in,
+  std::vector<select::Contender> contenders_for(const PlanInput& in,
                                                 const Situation& situation) const;
   /// Whether this rank may move its bytes before it knows what the others ask.
   bool may_run_ahead() const;
@@ -107,9 +98,9 @@ class Call {
   /// For plans of everyone's request where it was first seen, and where it is.
   PlanInput input_for(const PlanEntry& pattern) const;
   PlanInput plan_input();
-  int choose(const PlanInput& in, const Situation& situation);
-  const select::Remembered* inheritance(std::uint64_t signature) const;
-  int take_choice(const select::Choice& choice);
+  int choose();
+  int choose_fixed(int row);
+  void note_time(const Outcome& verdict);
   std::shared_ptr<const Plan> plan_for(int row);
   /// Where the call runs: its own file's room, or that of the joint call it belongs to.
   void make_context(Neighbourhood& hood, Room& room, std::size_t first_aggregator,
@@ -148,14 +139,10 @@ class Call {
   // What was chosen and how long it took, for the selector and the trace.
   int row_ = -1;                ///< of the file's strategy table
   std::string joint_strategy_;  ///< instead of a row, in a joint call
-  int candidate_ = -1;          ///< of the selector; -1: the strategy was fixed
-  std::uint64_t signature_ = 0;
-  std::vector<select::Candidate> offered_;  ///< to the selector, before the opening
-  select::Phase phase_ = select::Phase::only;
+  select::ClassKey class_;
+  select::Decision decision_;
+  bool fixed_ = false;  ///< the user's strategy serves, or what takes its place
   std::string reason_;
-  Extent span_;    ///< everyone's, for auto
-  Ground ground_;  ///< what auto finds there
-  bool cold_ = false;
   std::int64_t started_ns_ = 0, opened_ns_ = 0, planned_ns_ = 0, executed_ns_ = 0;
 };
 

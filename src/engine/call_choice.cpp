@@ -1,5 +1,5 @@
-// call_choice.cpp: which strategy serves a call: what the selector is told, what it says, and what
-// a rank may do before the others have been heard.
+// call_choice.cpp: which strategy serves a call: what is known of its class, what the rule says of
+// it, and what a rank may do before the others have been heard.
 #include <algorithm>
 #include <cmath>
 
@@ -17,30 +17,20 @@ constexpr int most_vain_runs_ahead = 2;
 /// them again.
 constexpr std::int64_t most_bytes_ahead = std::int64_t{16} << 20;
 
-select::Debut debut_of(const Strategy& strategy) {
-  if (!strategy.alone) return select::Debut::costly;
-  return strategy.warms_up ? select::Debut::light : select::Debut::free;
+select::Kind kind_of(const Strategy& strategy) {
+  if (strategy.name == "native") return select::Kind::host;
+  if (strategy.warms_up) return select::Kind::mapping;
+  const bool own = strategy.alone || strategy.name == "scheduled_individual";
+  return own ? select::Kind::own : select::Kind::exchange;
 }
-
-/// Of a signature; those below it are the operation and whether the host may serve.
-constexpr std::uint64_t new_ground_bit = 4;
 
 }  // namespace
 
-/// What the calls before this one have left where it goes; a fixed strategy does not ask.
-void Call::look_at_ground(const PlanEntry& pattern, std::int64_t shift) {
-  ground_ = {};
-  span_ = {};
-  if (joint_ || pattern.span.empty() || file_.fixed_row(request_.operation)) return;
-  span_ = pattern.span_at(shift);
-  ground_ = file_.ground(request_.operation, span_);
-}
-
-/// New ground is a pattern of its own: blocks must be found, and who is fastest there need not be
-/// so where the program writes again.
-std::uint64_t Call::signature_of(const PlanEntry& pattern) const {
-  return pattern.signature + (request_.operation == Operation::write ? 1U : 0U) +
-         (request_.may_use_host ? 2U : 0U) + (ground_.is_new ? new_ground_bit : 0U);
+select::ClassKey Call::class_of(const PlanEntry& pattern, std::int64_t shift) const {
+  auto key = pattern.shape;
+  key.writing = request_.operation == Operation::write;
+  key.ground = file_.ground(request_.operation, pattern.span_at(shift));
+  return key;
 }
 
 Situation Call::situation_of(const PlanEntry& pattern) const {
@@ -48,35 +38,31 @@ Situation Call::situation_of(const PlanEntry& pattern) const {
           request_.operation == Operation::write,
           file_.facts().local_file_system && file_.settings().fault.empty(),
           (file_.facts().mode & MPI_MODE_WRONLY) == 0,
-          ground_.is_new,
-          ground_.prepared,
+          class_.ground == select::Ground::beyond && file_.is_local() && file_.hood().one_node(),
+          class_.ground == select::Ground::prepared,
           file_.written_bytes()};
 }
 
-/// The strategy of this call if everyone asks as before; nothing while it is still being chosen.
-std::optional<int> Call::expected_row() {
-  if (const auto fixed = file_.fixed_row(request_.operation)) {
-    const auto& row = file_.strategies().rows()[static_cast<std::size_t>(*fixed)];
-    return std::isfinite(row.estimate_s(input_for(*guess_), situation_of(*guess_))) ? fixed
-                                                                                    : std::nullopt;
-  }
-  const int candidate = expected_candidate();
-  if (candidate < 0) return std::nullopt;
-  return file_.candidates()[static_cast<std::size_t>(candidate)];
+bool Call::may_serve(const Strategy& strategy, const PlanInput& in,
+                     const Situation& situation) const {
+  return (strategy.name != "native" || request_.may_use_host) &&
+         std::isfinite(strategy.estimate_s(in, situation));
 }
 
-/// What the selector will say; -1 where a rank cannot know. While candidates are examined that
-/// takes everyone's place in the file, which a rank without bytes there does not know.
-int Call::expected_candidate() {
-  const auto signature = signature_of(*guess_);
-  const int settled = file_.selector().settled(signature, ground_.warm());
-  if (settled >= 0) return settled;
+/// The strategy of this call if everyone asks as before; nothing where a rank cannot know.
+std::optional<int> Call::expected_row() {
+  if (const auto fixed = file_.fixed_row(request_.operation)) {
+    const auto& strategy = file_.strategies().rows()[static_cast<std::size_t>(*fixed)];
+    if (!may_serve(strategy, input_for(*guess_), situation_of(*guess_))) return std::nullopt;
+    fixed_ = true;
+    reason_ = "set";
+    return fixed;
+  }
+  // What serves depends on everyone's place in the file, which a rank without bytes does not know.
   if (std::any_of(guess_->ranks.begin(), guess_->ranks.end(),
                   [](const RankSummary& rank) { return rank.empty(); }))
-    return -1;
-  if (inheritance(signature) != nullptr) return -1;  // to be taken when all ranks know the pattern
-  offered_ = candidates_for(input_for(*guess_), situation_of(*guess_));
-  return file_.selector().peek(signature, offered_);
+    return std::nullopt;
+  return chosen_row(*guess_);
 }
 
 /// The plan kept for a strategy, or one that costs nothing to make; null: neither.
@@ -100,7 +86,7 @@ bool Call::may_run_ahead() const {
 /// and one meeting of the ranks serves for opening and closing the call.
 void Call::run_ahead(Vote& vote) {
   if (!request_.may_use_host || !may_run_ahead()) return;
-  look_at_ground(*guess_, vote.shift);
+  class_ = class_of(*guess_, vote.shift);
   const auto row = expected_row();
   if (!row) return;
   const auto plan = plan_ahead(*row);
@@ -118,66 +104,81 @@ void Call::run_ahead(Vote& vote) {
   ran_ahead_ = true;
 }
 
-int Call::choose(const PlanInput& in, const Situation& situation) {
-  if (const auto fixed = file_.fixed_row(request_.operation)) {
-    const auto& row = file_.strategies().rows()[static_cast<std::size_t>(*fixed)];
-    const bool host = row.name == "native";
-    reason_ = "set";
-    if (std::isfinite(row.estimate_s(in, situation)) && (!host || request_.may_use_host))
-      return *fixed;
-    reason_ = host ? "native cannot serve nonblocking calls" : row.name + " does not apply here";
-    return *file_.strategies().find("two_phase");
-  }
-  if (file_.selector().settled(signature_, ground_.warm()) >= 0)
-    return take_choice(file_.selector().serve(signature_));
-  if (offered_.empty() || pattern_ != guess_) offered_ = candidates_for(in, situation);
-  if (const auto* const remembered = inheritance(signature_))
-    file_.selector().seed(signature_, *remembered);
-  const auto choice = file_.selector().next(signature_, offered_);
-  if (choice.candidate < 0) return *file_.strategies().find("two_phase");
-  file_.note_signature(signature_);
-  return take_choice(choice);
+/// All ranks know the pattern: the row that serves.
+int Call::choose() {
+  if (const auto fixed = file_.fixed_row(request_.operation)) return choose_fixed(*fixed);
+  if (const auto row = chosen_row(*pattern_)) return *row;
+  fixed_ = true;
+  reason_ = "no candidate applies here";
+  return *file_.strategies().find("two_phase");
 }
 
-std::vector<select::Candidate> Call::candidates_for(const PlanInput& in,
+int Call::choose_fixed(int row) {
+  fixed_ = true;
+  const auto& strategy = file_.strategies().rows()[static_cast<std::size_t>(row)];
+  if (may_serve(strategy, input_for(*pattern_), situation_of(*pattern_))) {
+    reason_ = "set";
+    return row;
+  }
+  reason_ = strategy.name == "native" ? "native cannot serve nonblocking calls"
+                                      : strategy.name + " does not apply here";
+  file_.say_once(reason_ + "; two_phase serves instead");
+  return *file_.strategies().find("two_phase");
+}
+
+/// What the rule says of a call that asks for `pattern`; nothing if no candidate applies.
+std::optional<int> Call::chosen_row(const PlanEntry& pattern) {
+  const select::Occasion occasion{
+      static_cast<double>(std::max<std::int64_t>(1, pattern.total_bytes)),
+      request_.may_use_host && pattern.total_bytes > 0, file_.facts().measured,
+      file_.facts().open_files, nullptr};
+  const auto in = input_for(pattern);
+  const auto situation = situation_of(pattern);
+  auto& chooser = file_.chooser();
+  if (const auto known = chooser.choose_unestimated(class_, occasion)) {
+    const auto row = file_.candidate_row(known->strategy);
+    if (row &&
+        may_serve(file_.strategies().rows()[static_cast<std::size_t>(*row)], in, situation)) {
+      decision_ = known->decision;
+      reason_ = decision_.reason;
+      return row;
+    }
+  }
+  decision_ = chooser.choose(class_, contenders_for(in, situation), occasion);
+  if (decision_.contender < 0) return std::nullopt;
+  reason_ = decision_.reason;
+  return file_.candidates()[static_cast<std::size_t>(decision_.contender)];
+}
+
+std::vector<select::Contender> Call::contenders_for(const PlanInput& in,
                                                     const Situation& situation) const {
-  auto warmed = situation;
-  warmed.prepared = true;
-  std::vector<select::Candidate> candidates;
-  candidates.reserve(file_.candidates().size());
+  auto later = situation;
+  later.prepared = true;
+  std::vector<select::Contender> contenders;
+  contenders.reserve(file_.candidates().size());
   for (const int row : file_.candidates()) {
     const auto& strategy = file_.strategies().rows()[static_cast<std::size_t>(row)];
     const bool allowed = strategy.name != "native" || request_.may_use_host;
-    const bool cold = strategy.warms_up && !ground_.warm();
-    candidates.push_back({strategy.name,
-                          allowed ? strategy.estimate_s(in, situation) : not_applicable, cold,
-                          debut_of(strategy), cold ? strategy.estimate_s(in, warmed) : 0});
+    const double now_s = allowed ? strategy.estimate_s(in, situation) : not_applicable;
+    const double later_s =
+        strategy.warms_up && !situation.prepared ? strategy.estimate_s(in, later) : now_s;
+    contenders.push_back({strategy.name, kind_of(strategy), now_s, later_s});
   }
-  return candidates;
+  return contenders;
 }
 
-/// New ground of which no earlier run told: what served the same pattern elsewhere serves here,
-/// unless it lives by what earlier calls prepared. Null: there is no such thing.
-const select::Remembered* Call::inheritance(std::uint64_t signature) const {
-  const auto& selector = file_.selector();
-  if (!ground_.is_new || selector.state(signature) != nullptr) return nullptr;
-  const auto* const elsewhere = selector.state(signature - new_ground_bit);
-  if (elsewhere == nullptr) return nullptr;
-  const auto row = file_.strategies().find(elsewhere->remembered.name);
-  if (!row || file_.strategies().rows()[static_cast<std::size_t>(*row)].warms_up) return nullptr;
-  return &elsewhere->remembered;
-}
-
-/// Takes note of the selector's word; the row it means.
-int Call::take_choice(const select::Choice& choice) {
-  candidate_ = choice.candidate;
-  phase_ = choice.phase;
-  reason_ = choice.reason;
-  const int row = file_.candidates()[static_cast<std::size_t>(choice.candidate)];
-  const bool warms_up = file_.strategies().rows()[static_cast<std::size_t>(row)].warms_up;
-  cold_ = warms_up && !ground_.warm();
-  file_.note_ground(request_.operation, span_, row);
-  return row;
+/// Blocking calls are evidence, also under a fixed strategy. Nonblocking ones wait for the
+/// program's attention, and joined ones for each other.
+void Call::note_time(const Outcome& verdict) {
+  if (joint_ || !request_.may_use_host || pattern_->total_bytes == 0) return;
+  if (fixed_) decision_ = {};
+  if (verdict.error != 0)
+    file_.chooser().record_failure(class_, strategy(), decision_.role);
+  else
+    file_.chooser().record(class_, strategy(), decision_,
+                           static_cast<double>(verdict.elapsed_ns) * 1e-9,
+                           static_cast<double>(pattern_->total_bytes));
+  file_.note_class(class_);
 }
 
 }  // namespace choir

@@ -24,9 +24,11 @@ void Call::witness() {
   record.first = file_.facts().first;
   record.operation = request_.name;
   record.strategy = strategy();
-  record.phase = candidate_ >= 0 ? select::phase_name(phase_) : "fixed";
+  record.phase = fixed_ ? "fixed" : select::role_name(decision_.role);
   record.reason = reason_;
-  record.signature = signature_;
+  const auto class_text = pattern_ ? class_.text() : std::string();
+  record.pattern = class_text;
+  record.signature = pattern_ ? class_.number() : 0;
   record.bytes = request_.access.bytes();
   record.pieces = request_.error == 0 ? request_.access.pieces() : 0;
   record.ranks = file_.hood().topology().ranks();

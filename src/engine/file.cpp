@@ -12,9 +12,12 @@
 #include <sstream>
 
 #include "engine/joiner.hpp"
+#include "engine/known.hpp"
 #include "engine/progress.hpp"
 #include "mpi/error.hpp"
 #include "plan/plugin.hpp"
+#include "select/book.hpp"
+#include "select/paper.hpp"
 
 namespace choir {
 namespace {
@@ -130,23 +133,25 @@ File::File(std::shared_ptr<Neighbourhood> hood, FileFacts facts, Settings settin
       room_(hood_->take_room(seats_, capacity_for(settings_))),
       turn_(settings_.spread_files ? hood_->next_turn() : 0),
       parameters_(parameters_from(settings_, facts_, turn_)),
-      mapping_(settings_.mapped_bytes) {
+      mapping_(settings_.mapped_bytes),
+      memory_at_open_(settings_.memory) {
   hood_->plans().limit(static_cast<std::size_t>(settings_.plan_cache_bytes));
   resolve_strategies();
-  hood_->learned().load(*hood_, *room_, settings_.memory);
-  start_selector();
+  start_chooser();
   enlist();
   witness_ = std::make_unique<Witness>(settings_.stats, settings_.trace);
+  if (hood_->rank() == 0) count_open_file();
   // One node has no metadata server to overload, and a file deleted while open stays usable, as it
   // does natively.
   if (hood_->one_node()) open_descriptor();
 }
 
 File::~File() {
-  for (const auto signature : signatures_)
-    if (const auto* state = selector_.state(signature))
-      hood_->learned().remember(facts_.file_system, signature, state->result());
-  hood_->learned().store(*hood_, settings_.memory);
+  if (hood_->rank() == 0) {
+    auto* const book = dynamic_cast<select::Book*>(chooser_.get());
+    close_known(facts_.site, memory_at_open_,
+                book ? book->take_differences() : std::map<select::ClassKey, select::Difference>());
+  }
   storage_.reset();  // its thread may still be about to ring our bell
   if (fd_ >= 0) ::close(fd_);
   if (joiner_) joiner_->leave(joiner_number_);
@@ -163,16 +168,26 @@ void File::change_settings(const Settings& settings) {
   table_ = StrategyTable();
   candidates_.clear();
   resolve_strategies();
-  start_selector();  // what was learned may name strategies that are no candidates any more
+  joined_choices_.clear();  // they are places among the candidates
+  if (settings_.examine != examined_by_) start_chooser();
 }
 
-void File::start_selector() {
-  select::Policy policy;
-  policy.calls_each = settings_.examine_calls;
-  policy.drift = settings_.drift;
-  selector_ = select::Selector(policy);
-  for (const auto& [signature, remembered] : hood_->learned().of(facts_.file_system))
-    selector_.seed(signature, remembered);
+void File::start_chooser() {
+  examined_by_ = settings_.examine;
+  if (settings_.examine == "paper")
+    chooser_ = std::make_unique<select::PaperRule>();
+  else
+    chooser_ = std::make_unique<select::Book>(facts_.known);
+}
+
+void File::forget_knowledge() {
+  say_once("the ranks of " + facts_.path +
+           " know different things of strategies; all of it is forgotten");
+  chooser_->forget();
+}
+
+void File::say_once(const std::string& text) {
+  if (said_.insert(text).second && hood_->rank() == 0) warn(text);
 }
 
 void File::resolve_strategies() {
@@ -212,6 +227,12 @@ void File::resolve_strategies() {
 
 PlanKey File::plan_key(int row) const {
   return {table_.rows()[static_cast<std::size_t>(row)].planner, parameters_, seats_};
+}
+
+std::optional<int> File::candidate_row(std::string_view name) const {
+  for (const int row : candidates_)
+    if (table_.rows()[static_cast<std::size_t>(row)].name == name) return row;
+  return std::nullopt;
 }
 
 std::optional<int> File::fixed_row(Operation operation) const {
@@ -323,19 +344,25 @@ void File::size_changed() {
   written_.clear();
 }
 
-Ground File::ground(Operation operation, Extent span) const {
-  // Only the strategy of local files and one node prepares anything.
-  if (span.empty() || !facts_.local_file_system || !hood_->one_node()) return {};
-  if (operation == Operation::write)
-    return {!written_.covers(span), prepared_to_write_.covers(span)};
-  return {false, prepared_to_read_.covers(span)};
+select::Ground File::ground(Operation operation, Extent span) const {
+  using enum select::Ground;
+  const bool writing = operation == Operation::write;
+  if (span.empty()) return writing ? beyond : cold;
+  const bool one_memory = facts_.local_file_system && hood_->one_node();
+  if (one_memory && (writing ? prepared_to_write_ : prepared_to_read_).covers(span))
+    return prepared;
+  if (!writing)
+    return one_memory && (facts_.resident || seen_.covers(span) || written_.covers(span)) ? warm
+                                                                                          : cold;
+  if (written_.covers(span)) return rewritten;
+  return span.end > facts_.size ? beyond : inside;
 }
 
 void File::note_ground(Operation operation, Extent span, int row) {
   if (span.empty()) return;
   const bool writing = operation == Operation::write;
-  if (writing) written_.add(span);
-  if (table_.rows()[static_cast<std::size_t>(row)].warms_up)
+  (writing ? written_ : seen_).add(span);
+  if (row >= 0 && table_.rows()[static_cast<std::size_t>(row)].warms_up)
     (writing ? prepared_to_write_ : prepared_to_read_).add(span);
 }
 
@@ -383,6 +410,13 @@ void File::open_storage(Device& device) {
   if (wish == "io_uring" && !faulty_) storage_ = uring_storage(fd_);
   if (beside) storage_ = threaded_storage(fd_, device, [this] { ring(own_bell()); });
   if (!storage_) storage_ = posix_storage(fd_, device);
+}
+
+void File::report(const trace::StatsHeader& header) {
+  std::map<std::uint64_t, select::Evidence> known;
+  for (const auto& key : classes_)
+    if (const auto* const evidence = chooser_->evidence(key)) known[key.number()] = *evidence;
+  witness_->report(*hood_, *room_, header, known);
 }
 
 int File::flush() {

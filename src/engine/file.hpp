@@ -6,6 +6,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string>
@@ -25,10 +26,15 @@ struct FileFacts {
   std::string file_system;
   bool local_file_system = false;
   std::int64_t device = 0, inode = 0;  ///< to notice a file that was replaced
-  std::int64_t size = 0;               ///< then
+  std::int64_t size = 0;               ///< then; 0 if the storage has no blocks for all of it
+  bool resident = false;               ///< most of it was in memory then
   std::optional<StripeLayout> stripes;
   int first = 0;          ///< of its ranks, in MPI_COMM_WORLD
   int opened_before = 0;  ///< by that rank's process; counted while there is a trace
+  std::string known;      ///< what rank 0 knows of strategies here
+  select::Site site;      ///< on rank 0, which keeps what is known
+  int open_files = 1;     ///< of which its process is rank 0, with this one
+  bool measured = false;  ///< the estimates rest on figures of this machine
 };
 
 class File final : public FileAccess {
@@ -45,8 +51,10 @@ class File final : public FileAccess {
   /// The same change on all ranks, with no call under way. Cycle buffers keep the size they have.
   void change_settings(const Settings& settings);
   const StrategyTable& strategies() const { return table_; }
-  /// Inside a call.
-  select::Selector& selector() { return selector_; }
+  /// Inside a call: what is known of strategies, and who serves.
+  select::Chooser& chooser() { return *chooser_; }
+  /// Inside a call, on all ranks: they turned out to know different things.
+  void forget_knowledge();
   Witness& witness() { return *witness_; }
   const Parameters& parameters() const { return parameters_; }
   int seats() const { return seats_; }
@@ -56,14 +64,21 @@ class File final : public FileAccess {
   std::optional<int> fixed_row(Operation operation) const;
   /// Rows auto may choose from.
   const std::vector<int>& candidates() const { return candidates_; }
+  std::optional<int> candidate_row(std::string_view name) const;
+  /// Rank 0 warns, once for each sentence.
+  void say_once(const std::string& text);
   /// The strategy of the latest call and why, for MPI_File_get_info.
   std::pair<std::string, std::string> last_choice();
   void note_choice(std::string_view strategy, std::string_view reason);
-  /// A signature auto has chosen for, to be remembered.
-  void note_signature(std::uint64_t signature) { signatures_.insert(signature); }
-  /// Where auto's calls have been; what lasts there makes later calls cheaper.
-  Ground ground(Operation operation, Extent span) const;
+  /// A class of the file's calls, for the table at close.
+  void note_class(const select::ClassKey& key) { classes_.insert(key); }
+  /// What calls find there. It follows from the calls before, so all ranks say the same.
+  select::Ground ground(Operation operation, Extent span) const;
+  /// A call has been there, by the strategy of this row; -1: a joined one.
   void note_ground(Operation operation, Extent span, int row);
+  /// The strategy that served many files together, if everyone asked as now: its number among the
+  /// lead's candidates; nothing: not known.
+  std::map<std::uint64_t, std::size_t>& joined_choices() { return joined_choices_; }
   std::int64_t written_bytes() const { return written_.bytes(); }
   /// A call of this pattern has been carried out.
   void note_filled(Operation operation, const PlanEntry& pattern, std::int64_t shift);
@@ -90,6 +105,8 @@ class File final : public FileAccess {
   /// Advances the calls under way; true if anything happened.
   bool poll();
   bool busy() const;
+  /// Collective: the table at close, if it is wanted.
+  void report(const trace::StatsHeader& header);
   /// Local: what this rank has written goes to the device. An MPI error class; 0: done.
   int flush();
 
@@ -106,7 +123,7 @@ class File final : public FileAccess {
   void open_storage(Device& device);
   Bell& own_bell();
   void resolve_strategies();
-  void start_selector();
+  void start_chooser();
   bool wants_joining();
   void enlist();
 
@@ -120,9 +137,12 @@ class File final : public FileAccess {
   Parameters parameters_;
   std::vector<int> candidates_;
   std::optional<int> fixed_read_, fixed_write_;
-  select::Selector selector_;
-  std::set<std::uint64_t> signatures_;
-  ExtentSet written_, prepared_to_read_, prepared_to_write_;
+  std::unique_ptr<select::Chooser> chooser_;
+  std::string examined_by_;
+  std::set<select::ClassKey> classes_;
+  std::set<std::string> said_;
+  std::map<std::uint64_t, std::size_t> joined_choices_;
+  ExtentSet written_, seen_, prepared_to_read_, prepared_to_write_;
   std::unique_ptr<Witness> witness_;
 
   std::mutex choice_mutex_;
@@ -146,6 +166,7 @@ class File final : public FileAccess {
   bool tried_ = false;
   bool readable_ = true;
   FileMapping mapping_;
+  std::string memory_at_open_;
   std::unique_ptr<Device> faulty_;
   std::unique_ptr<Storage> storage_;
 };

@@ -14,6 +14,8 @@
 namespace choir {
 namespace {
 
+constexpr const char* by_estimate = "the best estimate; calls on many files are not compared";
+
 constexpr const char* assigned = "assigned";
 /// Tags of messages tell this many aggregators apart.
 constexpr std::size_t most_aggregators = 8192;
@@ -150,10 +152,11 @@ std::vector<std::shared_ptr<const Plan>> JointCall::plans_ahead(std::uint16_t& s
   if (const auto fixed = fixed_strategy(members)) {
     ahead_ = *fixed;
   } else {
-    const int settled = lead.selector().settled(signature_of(members, &Call::guess_));
-    if (settled < 0) return {};
-    ahead_ = candidate_name(static_cast<std::size_t>(settled));
-    strategy = static_cast<std::uint16_t>(settled + 2);
+    const auto& before = lead.joined_choices();
+    const auto found = before.find(signature_of(members, &Call::guess_));
+    if (found == before.end()) return {};
+    ahead_ = candidate_name(found->second);
+    strategy = static_cast<std::uint16_t>(found->second + 2);
   }
   std::vector<std::shared_ptr<const Plan>> plans;
   for (auto* member : members) {
@@ -210,9 +213,7 @@ void JointCall::forget_run_ahead() {
 /// Everyone ran ahead: what is left is to take note.
 void JointCall::finish_ahead() {
   const auto all = live();
-  signature_ = signature_of(all, &Call::guess_);
-  reason_ = "set";
-  if (!fixed_strategy(all)) adopt(members_.front()->file_.selector().serve(signature_));
+  reason_ = fixed_strategy(all) ? "set" : by_estimate;
   for (std::size_t m = 0; m < all.size(); ++m) {  // nobody has failed: all are members_
     auto* const member = all[m];
     member->shift_ = opening_->members()[m].shift;
@@ -298,7 +299,8 @@ std::uint64_t JointCall::signature_of(const std::vector<Call*>& members,
   select::Signature signature;
   signature.add(static_cast<std::int64_t>(members.size())).add(writing ? 1 : 0);
   for (const auto* member : members)
-    signature.add(static_cast<std::int64_t>((member->*pattern)->signature));
+    signature.add(static_cast<std::int64_t>((member->*pattern)->shape.number()))
+        .add((member->*pattern)->total_bytes);
   return signature.value();
 }
 
@@ -310,27 +312,19 @@ const std::string& JointCall::candidate_name(std::size_t candidate) const {
   return lead.strategies().rows()[static_cast<std::size_t>(lead.candidates()[candidate])].name;
 }
 
-/// Takes note of what the selector chose; its name.
-std::string JointCall::adopt(const select::Choice& choice) {
-  if (choice.candidate < 0) return assigned;
-  candidate_ = choice.candidate;
-  members_.front()->file_.note_signature(signature_);
-  phase_ = choice.phase;
-  reason_ = choice.reason;
-  return candidate_name(static_cast<std::size_t>(choice.candidate));
-}
-
+/// The best estimate: what is known of single calls says nothing of `assigned`, and joined calls
+/// wait for each other too much to be compared.
 std::string JointCall::choose(const std::vector<Call*>& members) {
   auto& lead = members_.front()->file_;
-  signature_ = signature_of(members, &Call::pattern_);
-  if (lead.selector().settled(signature_) >= 0) return adopt(lead.selector().serve(signature_));
-  std::vector<select::Candidate> candidates;
-  for (const int row : lead.candidates()) {
-    const auto& name = lead.strategies().rows()[static_cast<std::size_t>(row)].name;
-    candidates.push_back({name, estimate(members, name)});
+  std::size_t best = lead.candidates().size();
+  double least = estimate(members, candidate_name(best));
+  for (std::size_t i = 0; i < lead.candidates().size(); ++i) {
+    const double one = estimate(members, candidate_name(i));
+    if (one < least) best = i, least = one;
   }
-  candidates.push_back({assigned, estimate(members, assigned)});
-  return adopt(lead.selector().next(signature_, candidates));
+  reason_ = by_estimate;
+  lead.joined_choices()[signature_of(members, &Call::pattern_)] = best;
+  return candidate_name(best);
 }
 
 std::optional<Plan> JointCall::plan_of(Call& member, const std::string& strategy) {
@@ -375,6 +369,7 @@ void keep_holes(const std::vector<Call*>& members, std::vector<Plan>& plans,
 }
 
 void JointCall::plan_members(const std::vector<Call*>& members) {
+  for (auto* member : members) member->class_ = member->class_of(*member->pattern_, member->shift_);
   auto strategy = fixed_strategy(members);
   if (strategy)
     reason_ = "set";
@@ -411,9 +406,10 @@ void JointCall::note_choice(Call& member, const std::string& strategy,
                             std::int64_t planned_ns) const {
   member.planned_ns_ = planned_ns;
   member.joint_strategy_ = strategy;
-  member.signature_ = signature_;
   member.reason_ = reason_;
-  member.phase_ = phase_;
+  member.fixed_ = reason_ == "set";
+  member.class_ = member.class_of(*member.pattern_, member.shift_);
+  member.class_.files = static_cast<int>(members_.size());
 }
 
 void JointCall::start_tasks(const std::vector<Call*>& members) {
@@ -471,22 +467,6 @@ void JointCall::close() {
 }
 
 void JointCall::finish(const std::vector<Outcome>& verdicts) {
-  std::int64_t bytes = 0;
-  bool failed = false;
-  for (std::size_t m = 0; m < members_.size(); ++m) {
-    if (opening_->members()[m].error != 0 || verdicts[m].error != 0) failed = true;
-    if (!members_[m]->pattern_) continue;
-    bytes += members_[m]->pattern_->total_bytes;
-  }
-  if (candidate_ >= 0) {
-    auto& selector = members_.front()->file_.selector();
-    std::int64_t elapsed_ns = 0;
-    for (const auto& one : verdicts) elapsed_ns = std::max(elapsed_ns, one.elapsed_ns);
-    if (failed || bytes == 0)
-      selector.abandon(signature_, candidate_);
-    else
-      selector.record(signature_, candidate_, static_cast<double>(elapsed_ns) * 1e-9, bytes);
-  }
   routes_.clear();
   chain_.clear();
   state_ = State::done;

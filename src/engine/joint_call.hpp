@@ -72,7 +72,6 @@ class JointCall : public std::enable_shared_from_this<JointCall> {
   void plan_members(const std::vector<Call*>& members);
   std::optional<std::string> fixed_strategy(const std::vector<Call*>& members);
   std::string choose(const std::vector<Call*>& members);
-  std::string adopt(const select::Choice& choice);
   const std::string& candidate_name(std::size_t candidate) const;
   std::uint64_t signature_of(const std::vector<Call*>& members,
                              std::shared_ptr<PlanEntry> Call::*pattern) const;
@@ -102,11 +101,7 @@ class JointCall : public std::enable_shared_from_this<JointCall> {
   bool may_run_ahead_ = false;
   std::string ahead_;  ///< the strategy by which this rank ran ahead; empty: it did not
 
-  // For the selector of the lead.
-  int candidate_ = -1;
-  std::uint64_t signature_ = 0;
   std::string reason_;
-  select::Phase phase_ = select::Phase::only;
 };
 
 }  // namespace choir

@@ -18,6 +18,7 @@
 #include "access/layout.hpp"
 #include "engine/arena.hpp"
 #include "plan/strategy.hpp"
+#include "select/class_key.hpp"
 
 namespace choir {
 
@@ -49,7 +50,7 @@ struct PlanEntry {
   }
   bool dense = false;  ///< certainly no byte of the span is left out
   std::int64_t pieces = 0;
-  std::uint64_t signature = 0;  ///< sum of all ranks' hashes
+  select::ClassKey shape;  ///< of its calls, but for operation and ground
   std::int64_t grain = 1;
   std::mutex
       plans_mutex;  ///< files of one communicator share entries, and threads may advance them

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "engine/arena.hpp"
-#include "engine/learned.hpp"
 #include "engine/plan_cache.hpp"
 #include "mpi/unique.hpp"
 #include "plan/topology.hpp"
@@ -67,7 +66,6 @@ class Neighbourhood {
   int next_turn() { return turn_++ % 16; }
 
   PlanCache& plans() { return plans_; }
-  Learned& learned() { return learned_; }
   /// What joins the files' nonblocking calls, while a file wants it.
   std::weak_ptr<Joiner>& joiner() { return joiner_; }
 
@@ -86,7 +84,6 @@ class Neighbourhood {
   std::vector<std::unique_ptr<Room>> pool_;
   int turn_ = 0;
   PlanCache plans_;
-  Learned learned_;
   std::weak_ptr<Joiner> joiner_;
 };
 

@@ -77,12 +77,12 @@ void Witness::left(std::string_view operation, trace::Left reason) {
 void Witness::report_alone(const trace::StatsHeader& header, bool prints) {
   if (writer_) writer_->flush();
   if (!stats_ || !prints) return;
-  const auto table = trace::stats_table(header, totals_, nullptr);
+  const auto table = trace::stats_table(header, totals_, {});
   std::fwrite(table.data(), 1, table.size(), stderr);
 }
 
 void Witness::report(Neighbourhood& hood, Room& room, const trace::StatsHeader& header,
-                     const select::Selector& selector) {
+                     const trace::KnownClasses& known) {
   if (writer_) writer_->flush();
   if (!stats_) return;
   auto sums = totals_.sums();
@@ -102,7 +102,7 @@ void Witness::report(Neighbourhood& hood, Room& room, const trace::StatsHeader& 
   if (hood.rank() != 0) return;
   totals_.set_sums(sums);
   totals_.set_maxima(maxima);
-  const auto table = trace::stats_table(header, totals_, &selector);
+  const auto table = trace::stats_table(header, totals_, known);
   std::fwrite(table.data(), 1, table.size(), stderr);
 }
 

@@ -27,7 +27,7 @@ class Witness {
   /// Collective over the room if statistics are on: combines the ranks' totals; rank 0 prints the
   /// table.
   void report(Neighbourhood& hood, Room& room, const trace::StatsHeader& header,
-              const select::Selector& selector);
+              const trace::KnownClasses& known);
   /// The same where there is no room: `prints` on one rank that knows all calls there were. Local.
   void report_alone(const trace::StatsHeader& header, bool prints);
   /// The process's trace file, ended. Local; before MPI_Finalize.

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "engine/known.hpp"
 #include "engine/progress.hpp"
 #include "frontdoor/recording.hpp"
 #include "frontdoor/requests.hpp"
@@ -67,6 +68,7 @@ void end_of_program() {
     idle_moment(looks);
   }
   Progress::instance().stop();
+  save_known();
   Witness::finish_traces();
   finish_recording();
   Neighbourhood::release_predefined();

@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 
+#include "engine/known.hpp"
 #include "engine/progress.hpp"
 #include "frontdoor/agree.hpp"
 #include "frontdoor/collective.hpp"
@@ -19,6 +20,7 @@
 #include "frontdoor/requests.hpp"
 #include "mpi/real.hpp"
 #include "mpi/unique.hpp"
+#include "storage/residency.hpp"
 
 namespace choir {
 namespace {
@@ -111,7 +113,7 @@ std::string path_of(const char* name) {
 struct Found {
   char file_system[32];
   std::int64_t device, inode, size, stripe_unit;
-  int servers, local, exists;
+  int servers, local, exists, resident, open_files;
   int first, opened_before;
 };
 
@@ -125,9 +127,12 @@ Found look_at(const std::string& path) {
     found.exists = 1;
     found.device = static_cast<std::int64_t>(info.st_dev);
     found.inode = static_cast<std::int64_t>(info.st_ino);
-    found.size = static_cast<std::int64_t>(info.st_size);
+    constexpr std::int64_t block = 512;  // the unit of st_blocks, whatever the file system's is
+    const bool solid = info.st_blocks * block >= info.st_size;
+    found.size = solid ? static_cast<std::int64_t>(info.st_size) : 0;
     std::strncpy(found.file_system, file_system_name(usable).c_str(), sizeof found.file_system - 1);
     found.local = is_local_file_system(usable) ? 1 : 0;
+    found.resident = found.local != 0 && mostly_resident(usable, info.st_size) ? 1 : 0;
     if (const auto stripes = read_stripe_layout(usable)) {
       found.stripe_unit = stripes->unit;
       found.servers = stripes->servers;
@@ -154,6 +159,8 @@ FileFacts facts_from(const Found& found, std::string path, int mode) {
   facts.device = found.device;
   facts.inode = found.inode;
   facts.size = found.size;
+  facts.resident = found.resident != 0;
+  facts.open_files = found.open_files;
   facts.first = found.first;
   facts.opened_before = found.opened_before;
   if (found.servers > 0) facts.stripes = StripeLayout{found.stripe_unit, found.servers};
@@ -227,24 +234,55 @@ void watch_unserved(MPI_Comm comm, const char* name, int mode, const Settings& s
   OpenFiles::instance().add(std::move(file));
 }
 
+/// Collective: what rank 0 found, and what it knows, for everyone. One broadcast, unless it knows
+/// more than fits.
+void broadcast_found(Found& found, std::string& known, MPI_Comm comm) {
+  struct {
+    Found found;
+    std::uint64_t size;
+    char start[8192 - sizeof(Found) - sizeof(std::uint64_t)];
+  } packet{};
+  packet.found = found;
+  packet.size = known.size();
+  std::memcpy(packet.start, known.data(), std::min(known.size(), sizeof packet.start));
+  check(PMPI_Bcast(&packet, sizeof packet, MPI_BYTE, 0, comm));
+  found = packet.found;
+  known.resize(packet.size);
+  const auto there = std::min(known.size(), sizeof packet.start);
+  std::memcpy(known.data(), packet.start, there);
+  if (known.size() > there)
+    check(PMPI_Bcast(known.data() + there, static_cast<int>(known.size() - there), MPI_CHAR, 0,
+                     comm));
+}
+
 /// Collective. Why the file is left to the host MPI alone after all; it is open and works.
 trace::Left attach_engine(MPI_Comm comm, const char* name, int mode, Settings settings, MPI_File handle) {
   auto path = path_of(name);
+  auto hood = Neighbourhood::of(comm, settings.ranks_per_node, opens_from_several_threads());
   Found found{};
+  std::string known;
+  select::Site site;
   const int opened_before = settings.trace.empty() ? 0 : count_opening(path);
-  if (rank_in(comm) == 0) {
+  if (hood->rank() == 0) {
     found = look_at(path);
     found.first = rank_in(MPI_COMM_WORLD);
     found.opened_before = opened_before;
+    if (found.exists != 0) {
+      site = site_of(hood->topology().ranks(), hood->topology().nodes(), path, found.file_system);
+      auto at_open = open_known(site, settings.memory);
+      known = std::move(at_open.lines);
+      found.open_files = at_open.open_files;
+    }
   }
-  check(PMPI_Bcast(&found, sizeof found, MPI_BYTE, 0, comm));
+  broadcast_found(found, known, comm);
   if (found.exists == 0) return trace::Left::not_regular;
+  auto facts = facts_from(found, std::move(path), mode);
+  facts.known = std::move(known);
+  facts.site = std::move(site);
   auto file = std::make_unique<OpenFile>();
   file->handle = handle;
   file->mode = mode;
-  auto hood = Neighbourhood::of(comm, settings.ranks_per_node, opens_from_several_threads());
-  file->engine = std::make_unique<File>(std::move(hood), facts_from(found, std::move(path), mode),
-                                        std::move(settings));
+  file->engine = std::make_unique<File>(std::move(hood), std::move(facts), std::move(settings));
   tell_witness(*file);
   Progress::instance().add(file->engine.get());
   OpenFiles::instance().add(std::move(file));
@@ -314,7 +352,7 @@ int close_file(MPI_File* handle) {
   const trace::StatsHeader header{engine.facts().path, topology.ranks(), topology.nodes(),
                                   hints_in_force(engine.settings())};
   try {
-    engine.witness().report(engine.hood(), engine.room(), header, engine.selector());
+    engine.report(header);
   } catch (const MpiError&) {
     warn("the statistics of " + header.file + " could not be combined");
   }

@@ -1,7 +1,9 @@
 #include "select/book.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
 
 #include "select/store.hpp"
 
@@ -24,6 +26,14 @@ void Difference::merge_into(Evidence& evidence) const {
   evidence.last = after.last;
   evidence.pending = after.pending;
   evidence.compared = evidence.compared || after.compared;
+}
+
+Book::Book(std::string known) : known_(std::move(known)) {
+  for (std::size_t at = 0; at < known_.size(); at += sizeof(std::uint64_t)) {
+    std::uint64_t piece = 0;
+    std::memcpy(&piece, known_.data() + at, std::min(sizeof piece, known_.size() - at));
+    stir_fingerprint(piece);
+  }
 }
 
 Book::Page& Book::page(const ClassKey& key) {
@@ -62,12 +72,13 @@ Decision Book::choose(const ClassKey& key, std::span<const Contender> contenders
   return select::choose(page(key).evidence, contenders, full);
 }
 
-void Book::record(const ClassKey& key, std::string_view strategy, Role role, double seconds,
-                  double bytes) {
+void Book::record(const ClassKey& key, std::string_view strategy, const Decision& decision,
+                  double seconds, double bytes) {
   if (!(seconds > 0) || !std::isfinite(seconds) || !(bytes > 0)) return;
+  stir_fingerprint(std::bit_cast<std::uint64_t>(seconds));
   auto& [evidence, difference] = page(key);
   const double lost_s = evidence.lost_s, prepared_s = evidence.prepared_s;
-  if (auto made = select::record(evidence, strategy, role, seconds, bytes))
+  if (auto made = select::record(evidence, strategy, decision, seconds, bytes))
     difference.comparisons.push_back(std::move(*made));
   difference.time_s += seconds;
   difference.lost_s += evidence.lost_s - lost_s;
@@ -85,6 +96,7 @@ void Book::record_failure(const ClassKey& key, std::string_view strategy, Role r
 void Book::forget() {
   known_.clear();
   pages_.clear();
+  clear_fingerprint();
 }
 
 const Evidence* Book::evidence(const ClassKey& key) {

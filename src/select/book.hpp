@@ -20,13 +20,13 @@ struct Difference {
 class Book final : public Chooser {
  public:
   /// `known`: lines of what rank 0 knows (store.hpp). A line is read when its class first occurs.
-  explicit Book(std::string known = {}) : known_(std::move(known)) {}
+  explicit Book(std::string known = {});
 
   std::optional<Known> choose_unestimated(const ClassKey& key, const Occasion& occasion) override;
   Decision choose(const ClassKey& key, std::span<const Contender> contenders,
                   const Occasion& occasion) override;
-  void record(const ClassKey& key, std::string_view strategy, Role role, double seconds,
-              double bytes) override;
+  void record(const ClassKey& key, std::string_view strategy, const Decision& decision,
+              double seconds, double bytes) override;
   void record_failure(const ClassKey& key, std::string_view strategy, Role role) override;
   void forget() override;
   const Evidence* evidence(const ClassKey& key) override;

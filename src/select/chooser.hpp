@@ -25,13 +25,22 @@ class Chooser {
   virtual Decision choose(const ClassKey& key, std::span<const Contender> contenders,
                           const Occasion& occasion) = 0;
   /// The agreed time of a blocking call. One that is not positive and finite tells nothing.
-  virtual void record(const ClassKey& key, std::string_view strategy, Role role, double seconds,
-                      double bytes) = 0;
+  virtual void record(const ClassKey& key, std::string_view strategy, const Decision& decision,
+                      double seconds, double bytes) = 0;
   virtual void record_failure(const ClassKey& key, std::string_view strategy, Role role) = 0;
-  /// Ranks turned out to know different things.
+  /// A number that differs between ranks that know different things, so that they notice before
+  /// they decide differently, and forget.
+  std::uint32_t fingerprint() const { return fingerprint_; }
   virtual void forget() = 0;
   /// What is known of a class, for the tables; null: nothing.
   virtual const Evidence* evidence(const ClassKey& key) = 0;
+
+ protected:
+  void stir_fingerprint(std::uint64_t fact);
+  void clear_fingerprint() { fingerprint_ = 0; }
+
+ private:
+  std::uint32_t fingerprint_ = 0;
 };
 
 }  // namespace choir::select

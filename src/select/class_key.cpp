@@ -6,6 +6,8 @@
 #include <charconv>
 #include <vector>
 
+#include "select/signature.hpp"
+
 namespace choir::select {
 namespace {
 
@@ -78,6 +80,19 @@ std::optional<ClassKey> ClassKey::parse(std::string_view text) {
     std::from_chars(words[8].data(), words[8].data() + words[8].size(), key.files);
   if (key.text() != text) return std::nullopt;
   return key;
+}
+
+std::uint64_t ClassKey::number() const {
+  return Signature()
+      .add(writing)
+      .add(bytes)
+      .add(piece)
+      .add(static_cast<std::int64_t>(layout))
+      .add(holes)
+      .add(even)
+      .add(static_cast<std::int64_t>(ground))
+      .add(files)
+      .value();
 }
 
 ClassKey shape_class(std::span<const Share> ranks, std::int64_t pieces) {

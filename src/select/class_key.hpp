@@ -44,6 +44,8 @@ struct ClassKey {
   /// As the user reads it and as it is stored: "write 16M by 512 interleaved gaps even beyond".
   std::string text() const;
   static std::optional<ClassKey> parse(std::string_view text);
+  /// For traces; different classes have different numbers.
+  std::uint64_t number() const;
 };
 
 /// What one rank asks for.

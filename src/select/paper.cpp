@@ -1,5 +1,6 @@
 #include "select/paper.hpp"
 
+#include <bit>
 #include <cmath>
 
 namespace choir::select {
@@ -40,9 +41,10 @@ Decision PaperRule::choose(const ClassKey& key, std::span<const Contender> conte
   return {place, Role::serving, "the best mean of three calls each"};
 }
 
-void PaperRule::record(const ClassKey& key, std::string_view strategy, Role, double seconds,
-                       double bytes) {
+void PaperRule::record(const ClassKey& key, std::string_view strategy, const Decision&,
+                       double seconds, double bytes) {
   if (!(seconds > 0) || !std::isfinite(seconds) || !(bytes > 0)) return;
+  stir_fingerprint(std::bit_cast<std::uint64_t>(seconds));
   auto& state = states_[key];
   const double cost = seconds / bytes;
   if (strategy == state.winner) {
@@ -60,7 +62,7 @@ void PaperRule::record(const ClassKey& key, std::string_view strategy, Role, dou
 
 void PaperRule::record_failure(const ClassKey& key, std::string_view strategy, Role) {
   constexpr double slow = 1e-3;  // a millisecond per byte: never the best mean
-  for (int call = 0; call < calls_each; ++call) record(key, strategy, Role::looking, slow, 1);
+  for (int call = 0; call < calls_each; ++call) record(key, strategy, {}, slow, 1);
 }
 
 }  // namespace choir::select

@@ -18,10 +18,10 @@ class PaperRule final : public Chooser {
   std::optional<Known> choose_unestimated(const ClassKey&, const Occasion&) override { return {}; }
   Decision choose(const ClassKey& key, std::span<const Contender> contenders,
                   const Occasion& occasion) override;
-  void record(const ClassKey& key, std::string_view strategy, Role role, double seconds,
-              double bytes) override;
+  void record(const ClassKey& key, std::string_view strategy, const Decision& decision,
+              double seconds, double bytes) override;
   void record_failure(const ClassKey& key, std::string_view strategy, Role role) override;
-  void forget() override { states_.clear(); }
+  void forget() override { states_.clear(), clear_fingerprint(); }
   const Evidence* evidence(const ClassKey&) override { return nullptr; }
 
  private:

@@ -173,6 +173,10 @@ double budget_s(const Evidence& evidence, const Occasion& occasion) {
 
 }  // namespace
 
+std::string_view role_name(Role role) {
+  return role == Role::serving ? "serving" : role == Role::looking ? "looking" : "preparing";
+}
+
 std::optional<Decision> choose_unestimated(const Evidence& evidence, const Occasion& occasion) {
   if (evidence.serves.empty()) return std::nullopt;
   if (!occasion.may_look || evidence.cost() <= 0) return Decision{-1, Role::serving, fastest};
@@ -185,7 +189,7 @@ std::optional<Decision> choose_unestimated(const Evidence& evidence, const Occas
   return std::nullopt;
 }
 
-Decision choose(Evidence& evidence, std::span<const Contender> contenders,
+Decision choose(const Evidence& evidence, std::span<const Contender> contenders,
                 const Occasion& occasion) {
   const int best = least_estimate(contenders);
   if (best == nobody) return {};
@@ -205,16 +209,13 @@ Decision choose(Evidence& evidence, std::span<const Contender> contenders,
   if (!evidence.pending.name.empty() || evidence.last <= 0) return stay;
   const Looks looks(evidence, contenders, occasion, serving);
   const int other = looks.wanted();
-  if (other == nobody) {
-    evidence.compared = true;
-    return stay;
-  }
+  if (other == nobody) return {serving, Role::serving, fastest, true};
   if (evidence.lost_s + looks.price_s(other) > budget_s(evidence, occasion)) return stay;
   return {other, Role::looking, "compared with the one that serves"};
 }
 
-std::optional<Comparison> record(Evidence& evidence, std::string_view name, Role role,
-                                 double seconds, double bytes) {
+std::optional<Comparison> record(Evidence& evidence, std::string_view name,
+                                 const Decision& decision, double seconds, double bytes) {
   const double cost = seconds / bytes;
   evidence.time_s += seconds;
   evidence.calls += 1;
@@ -224,12 +225,14 @@ std::optional<Comparison> record(Evidence& evidence, std::string_view name, Role
     evidence.age(0.5);
   }
   if (evidence.serves.empty()) evidence.serves = name;
-  if (role == Role::preparing) {
+  if (decision.nobody_better) evidence.compared = true;
+  if (decision.role == Role::preparing) {
     evidence.prepared_s += std::max(0.0, seconds - evidence.cost() * bytes);
     return std::nullopt;
   }
   if (name != evidence.serves) {
-    if (role == Role::looking) evidence.lost_s += std::max(0.0, seconds - evidence.cost() * bytes);
+    if (decision.role == Role::looking)
+      evidence.lost_s += std::max(0.0, seconds - evidence.cost() * bytes);
     evidence.pending = {std::string(name), cost, evidence.last};
     return std::nullopt;
   }

@@ -29,10 +29,13 @@ enum class Role {
   preparing,  ///< for later calls on the same bytes
 };
 
+std::string_view role_name(Role role);
+
 struct Decision {
   int contender = -1;  ///< -1: none applies
   Role role = Role::serving;
   std::string_view reason = "";  ///< a literal
+  bool nobody_better = false;    ///< of those that were not compared often enough
 };
 
 /// What the rule has to know of a call besides its class.
@@ -49,13 +52,12 @@ struct Occasion {
 /// to be made.
 std::optional<Decision> choose_unestimated(const Evidence& evidence, const Occasion& occasion);
 
-/// The evidence takes note when nobody can be better any more.
-Decision choose(Evidence& evidence, std::span<const Contender> contenders,
+Decision choose(const Evidence& evidence, std::span<const Contender> contenders,
                 const Occasion& occasion);
 
-/// A call has ended. The comparison it completes, if any; it is in the evidence already.
-std::optional<Comparison> record(Evidence& evidence, std::string_view name, Role role,
-                                 double seconds, double bytes);
+/// A call by `name` has ended. The comparison it completes, if any; it is in the evidence already.
+std::optional<Comparison> record(Evidence& evidence, std::string_view name,
+                                 const Decision& decision, double seconds, double bytes);
 
 /// A call has failed. A look counts as one comparison that was lost, so that it is not repeated
 /// for ever.

@@ -25,7 +25,7 @@ class Store {
   using Key = std::pair<Site, ClassKey>;
   static constexpr std::size_t most_classes = 4096;
   /// Of one site, those used last.
-  static constexpr std::size_t most_sent = 64;
+  static constexpr std::size_t most_sent = 24;
 
   /// The lines for a file of this site, aged to `now_s` (Unix time).
   std::string lines_for(const Site& site, std::int64_t now_s) const;
@@ -36,6 +36,8 @@ class Store {
   std::size_t remove_if(Predicate&& matches) {
     return std::erase_if(all_, [&](const auto& one) { return matches(one.first, one.second); });
   }
+  /// What the user's file says of classes about which nothing is known yet.
+  void read_also(const Store& file) { all_.insert(file.all_.begin(), file.all_.end()); }
   bool unsaved() const { return !unsaved_.empty(); }
 
   std::string text() const;

@@ -173,10 +173,8 @@ std::vector<Key> make_keys() {
                "who neighbours whom in the files, for choir place"),
       text_key("fault", &Settings::fault, "op=..,after=..,error=..", "a faulty device, for tests"),
       memory_key(),
-      int_key("examine_calls", &Settings::examine_calls, 1, 1000, "a number from 1",
-              "calls each candidate serves when it is examined"),
-      fraction_key("drift", &Settings::drift, "0 to 1",
-                   "change of throughput that starts a new examination"),
+      word_key("examine", &Settings::examine, "auto or paper",
+               "how auto finds out: on a budget, or as in the Orthrus paper", {"auto", "paper"}),
       size_key("mapped_bytes", &Settings::mapped_bytes, 0, std::int64_t{64} * gib, "a size",
                "bound of what a rank keeps mapped of a file between calls"),
       size_key("plan_cache_bytes", &Settings::plan_cache_bytes, 0, std::int64_t{64} * gib, "a size",
@@ -199,6 +197,9 @@ bool set_custom(Settings& settings, const Entry& entry) {
     }
   return false;
 }
+
+/// Of version 0.1.
+bool is_dropped(const std::string& key) { return key == "examine_calls" || key == "drift"; }
 
 std::string one_warning(const Entry& entry, const std::string& why) {
   return entry.key + " = \"" + entry.value + "\" (" + entry.source + "): " + why;
@@ -263,7 +264,10 @@ std::vector<std::string> apply_entries(Settings& settings, const Entries& entrie
     const Key* known = nullptr;
     for (const auto& key : setting_keys())
       if (entry.key == key.name) known = &key;
-    if (known == nullptr) {
+    if (known == nullptr && is_dropped(entry.key)) {
+      warnings.push_back(one_warning(
+          entry, "is no longer a setting: what looks may cost is fixed (see docs/choosing.md)"));
+    } else if (known == nullptr) {
       warnings.push_back(one_warning(entry, "there is no such setting (see choir info)"));
     } else if (!known->set(settings, entry.value)) {
       warnings.push_back(one_warning(entry, std::string("accepted is ") + known->accepted +

@@ -44,8 +44,7 @@ struct Settings {
   std::string record;
   std::string fault;
   std::string memory = "on";
-  int examine_calls = 3;
-  double drift = 0.15;
+  std::string examine = "auto";
   std::int64_t mapped_bytes = std::int64_t{1} << 30;
   std::int64_t plan_cache_bytes = std::int64_t{16} << 20;
   std::string plugins;  ///< comma list of shared objects

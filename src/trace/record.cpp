@@ -196,6 +196,7 @@ void append_call(std::string& out, const CallRecord& r) {
       .text("strategy", r.strategy)
       .text("phase", r.phase)
       .text("reason", r.reason)
+      .text("pattern", r.pattern)
       .text("signature", hexadecimal(r.signature))
       .seconds("start", r.start_s)
       .number("bytes", r.bytes)

@@ -30,14 +30,15 @@ struct CallRecord {
   std::int64_t call = 0;       ///< number of the collective call on this open file, from 0
   std::string_view operation;  ///< as in MPI: "write_all", "read_at_all", ...
   std::string_view strategy;
-  std::string_view phase;  ///< of the selection: brief, examining, serving, confirming, only, fixed
+  std::string_view phase;  ///< serving, looking, preparing; fixed: the user's choice
   std::string_view reason;
-  std::uint64_t signature = 0;
-  double start_s = 0;       ///< Unix time
-  std::int64_t bytes = 0;   ///< this rank asked for
-  std::int64_t pieces = 0;  ///< contiguous pieces of the file this rank asked for
-  int ranks = 0;            ///< of the file's communicator
-  int rank = 0;             ///< in the file's communicator
+  std::string_view pattern;     ///< the class of the call, as `choir memory list` shows it
+  std::uint64_t signature = 0;  ///< the same as a number
+  double start_s = 0;           ///< Unix time
+  std::int64_t bytes = 0;       ///< this rank asked for
+  std::int64_t pieces = 0;      ///< contiguous pieces of the file this rank asked for
+  int ranks = 0;                ///< of the file's communicator
+  int rank = 0;                 ///< in the file's communicator
   bool aggregator = false;
   Times seconds;
   std::int64_t bytes_inside = 0;   ///< sent by this rank to ranks of its own node

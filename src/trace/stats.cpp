@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "select/explain.hpp"
+
 namespace choir::trace {
 
 namespace {
@@ -52,29 +54,17 @@ std::string data_line(const SignatureTotals& s) {
   return line + "\n";
 }
 
-std::string examined_line(const select::State& state) {
-  std::vector<const select::CandidateState*> seen;
-  for (const auto& c : state.candidates)
-    if (c.bytes_per_s() > 0) seen.push_back(&c);
-  std::sort(seen.begin(), seen.end(),
-            [](const auto* a, const auto* b) { return a->bytes_per_s() > b->bytes_per_s(); });
-  if (seen.empty()) return {};
-  std::string line = "    examined:";
-  for (const auto* c : seen)
-    line += (c == seen.front() ? " " : ", ") + c->name + " " + human_bytes(c->bytes_per_s()) +
-            formatted("/s (%lld)", static_cast<long long>(c->calls));
-  return line + "\n";
-}
-
 std::string signature_block(std::uint64_t signature, const SignatureTotals& s,
-                            const select::State* state) {
+                            const select::Evidence* known) {
   auto text = formatted(
-      "  %016llx %s: %lld calls, %s in %lld pieces, ", static_cast<unsigned long long>(signature),
-      s.operation.c_str(), static_cast<long long>(s.calls),
+      "  %s (%s, %016llx): %lld calls, %s in %lld pieces, ",
+      s.pattern.empty() ? "calls that failed" : s.pattern.c_str(), s.operation.c_str(),
+      static_cast<unsigned long long>(signature), static_cast<long long>(s.calls),
       human_bytes(static_cast<double>(s.bytes)).c_str(), static_cast<long long>(s.pieces));
   text += throughput(static_cast<double>(s.bytes), s.seconds.total) + "\n";
   text += "    " + s.strategy + " (" + s.phase + (s.reason.empty() ? "" : ": " + s.reason) + ")\n";
-  if (state) text += examined_line(*state);
+  if (known != nullptr)
+    for (const auto& line : select::explain(*known)) text += "    " + line + "\n";
   return text + time_line(s.seconds) + data_line(s);
 }
 
@@ -99,6 +89,7 @@ std::string human_seconds(double seconds) {
 void Totals::add(const CallRecord& r) {
   auto& s = signatures_[r.signature];
   s.operation = r.operation;
+  s.pattern = r.pattern;
   s.strategy = r.strategy;
   s.phase = r.phase;
   s.reason = r.reason;
@@ -149,14 +140,15 @@ void Totals::set_maxima(std::span<const double> combined) {
 }
 
 std::string stats_table(const StatsHeader& header, const Totals& totals,
-                        const select::Selector* selector) {
+                        const KnownClasses& known) {
   std::string text = "choir: " + header.file;
   text += formatted(" (%d ranks", header.ranks);
   if (header.nodes > 0) text += formatted(" on %d nodes", header.nodes);
   text += ")\n";
   if (totals.empty()) text += "  no collective call\n";
   for (const auto& [signature, s] : totals.signatures())
-    text += signature_block(signature, s, selector ? selector->state(signature) : nullptr);
+    text +=
+        signature_block(signature, s, known.contains(signature) ? &known.at(signature) : nullptr);
   for (std::size_t reason = 1; reason < left_reasons; ++reason)
     if (const auto calls = totals.left()[reason]; calls > 0)
       text.append("  ")

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "select/selector.hpp"
+#include "select/evidence.hpp"
 #include "trace/left.hpp"
 #include "trace/record.hpp"
 
@@ -20,6 +20,7 @@ namespace choir::trace {
 /// What the calls of one signature did.
 struct SignatureTotals {
   std::string operation;
+  std::string pattern;   ///< the class
   std::string strategy;  ///< of the latest call
   std::string phase;
   std::string reason;
@@ -66,9 +67,11 @@ struct StatsHeader {
   std::vector<std::pair<std::string, std::string>> hints;  ///< in force
 };
 
-/// The table, ready for stderr. `selector` may be null: then no examined throughputs are shown.
-std::string stats_table(const StatsHeader& header, const Totals& totals,
-                        const select::Selector* selector);
+/// What is known of the strategies, by signature.
+using KnownClasses = std::map<std::uint64_t, select::Evidence>;
+
+/// The table, ready for stderr.
+std::string stats_table(const StatsHeader& header, const Totals& totals, const KnownClasses& known);
 
 /// 1536 as "1.5 KiB".
 std::string human_bytes(double bytes);

@@ -1,12 +1,13 @@
-// choir-memory: lists and forgets what earlier runs found fastest.
+// choir-memory: shows and forgets what earlier runs found out about strategies.
 //
 // The file is the one that jobs started here would use, unless --file names another. PATTERN is a
-// shell pattern (*, ?, [...]) compared with the signature, the strategy, the file system and the
-// version of an entry; one that matches is enough.
+// shell pattern (*, ?, [...]) compared with the class, the strategies, the mount, the host and the
+// MPI of an entry; one that matches is enough.
 #include <fmt/core.h>
 #include <fnmatch.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <ctime>
 #include <exception>
 #include <stdexcept>
@@ -16,19 +17,23 @@
 #include "choir_version.hpp"
 #include "common/in_force.hpp"
 #include "common/output.hpp"
-#include "select/memory.hpp"
+#include "select/explain.hpp"
+#include "select/store.hpp"
 
 namespace {
 
-using choir::select::MemoryEntry;
+using choir::select::Evidence;
+using choir::select::Store;
 
-bool matches(const MemoryEntry& entry, const std::string& pattern) {
+bool matches(const Store::Key& entry, const Evidence& evidence, const std::string& pattern) {
   if (pattern.empty()) return true;
-  const std::string fields[] = {fmt::format("{:016x}", entry.key.signature), entry.strategy,
-                                entry.key.file_system, entry.key.version};
-  for (const auto& field : fields)
-    if (::fnmatch(pattern.c_str(), field.c_str(), 0) == 0) return true;
-  return false;
+  const auto& [site, key] = entry;
+  std::vector<std::string> fields{key.text(), site.host_kind, site.mount, site.mpi,
+                                  evidence.serves};
+  for (const auto& rival : evidence.rivals) fields.push_back(rival.name);
+  return std::any_of(fields.begin(), fields.end(), [&](const std::string& field) {
+    return ::fnmatch(pattern.c_str(), field.c_str(), 0) == 0;
+  });
 }
 
 std::string date(std::int64_t unix_time) {
@@ -56,29 +61,26 @@ std::string path_in_force() {
 
 void list(const std::string& path, const std::string& pattern) {
   std::string why;
-  const auto memory = choir::select::load_memory(path, &why);
+  const auto store = choir::select::load_store(path, &why);
   if (!why.empty()) throw std::runtime_error(why);
   std::size_t shown = 0;
-  for (const auto& [key, entry] : memory.entries()) {
-    if (!matches(entry, pattern)) continue;
-    if (shown++ == 0)
-      fmt::print("{:<16}  {:>7} {:>6}  {:<10} {:<8} {:<22} {:>12}  {}\n", "signature", "ranks",
-                 "nodes", "files", "version", "fastest", "MiB/s", "found");
-    fmt::print("{:016x}  {:>7} {:>6}  {:<10} {:<8} {:<22} {:>12.1f}  {}\n", key.signature,
-               key.ranks, key.nodes, key.file_system, key.version, entry.strategy,
-               entry.bytes_per_s / (1 << 20), date(entry.date_s));
+  for (const auto& [entry, evidence] : store.all()) {
+    if (!matches(entry, evidence, pattern)) continue;
+    const auto& [site, key] = entry;
+    fmt::print("{}{}\n  {} ranks on {} nodes, {}, {}, {}; {}\n", shown++ == 0 ? "" : "\n",
+               key.text(), site.ranks, site.nodes, site.mount, site.host_kind, site.mpi,
+               date(evidence.date_s));
+    for (const auto& line : choir::select::explain(evidence)) fmt::print("  {}\n", line);
   }
   if (shown == 0)
     fmt::print("nothing remembered{} in {}\n", pattern.empty() ? "" : " that matches", path);
 }
 
-void forget(const std::string& path, std::string pattern) {
-  const auto result = choir::select::forget_memory(
-      path,
-      [](const MemoryEntry& entry, void* context) {
-        return matches(entry, *static_cast<std::string*>(context));
-      },
-      &pattern);
+void forget(const std::string& path, const std::string& pattern) {
+  const auto result =
+      choir::select::forget(path, [&](const Store::Key& entry, const Evidence& evidence) {
+        return matches(entry, evidence, pattern);
+      });
   if (result.error) throw std::runtime_error(*result.error);
   fmt::print("forgot {} {}\n", result.forgotten, result.forgotten == 1 ? "entry" : "entries");
 }
@@ -86,7 +88,7 @@ void forget(const std::string& path, std::string pattern) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"What earlier runs found fastest, per access pattern", "choir memory"};
+  CLI::App app{"What earlier runs found out about strategies, per class of calls", "choir memory"};
   app.set_version_flag("--version", CHOIR_VERSION);
   app.require_subcommand(1);
   std::string path;
@@ -95,7 +97,7 @@ int main(int argc, char** argv) {
   const auto subcommand = [&](const char* name, const char* help) {
     auto* command = app.add_subcommand(name, help);
     command->add_option("PATTERN", pattern,
-                        "shell pattern for signature, strategy, file system or version");
+                        "shell pattern for class, strategy, mount, host or MPI");
     command->fallthrough();
     return command;
   };

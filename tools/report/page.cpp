@@ -28,7 +28,7 @@ Json timeline(const Trace& trace, const Summary& summary) {
   for (std::size_t i = 0; i < trace.calls.size(); ++i) {
     const auto& call = trace.calls[i];
     // Examinations are few and what people look for: thinning keeps them.
-    if (i % step != 0 && call.phase != "examining") continue;
+    if (i % step != 0 && call.phase != "looking") continue;
     points.push_back({{"t", call.start_s() - summary.begin_s},
                       {"s", call.seconds()},
                       {"bytes", call.bytes()},

@@ -82,8 +82,8 @@
       return {
         label: name,
         data: calls.map((c) => ({ x: c.t, y: c.bytes / c.s / 1048576, call: c })),
-        pointStyle: calls.map((c) => c.phase === "examining" ? "triangle" : "circle"),
-        pointRadius: calls.map((c) => c.phase === "examining" ? 5 : 3),
+        pointStyle: calls.map((c) => c.phase === "looking" ? "triangle" : "circle"),
+        pointRadius: calls.map((c) => c.phase === "looking" ? 5 : 3),
         backgroundColor: colour(name) + "b0",
         borderColor: colour(name),
       };

@@ -38,7 +38,7 @@ void add_to_pattern(PatternSummary& pattern, const Call& call) {
   add_times(pattern.phases, mean_times(call), 1);
   auto& result = pattern.strategies[call.strategy];
   ++result.calls;
-  result.examining += call.phase == "examining";
+  result.examining += call.phase == "looking";
   result.seconds += call.seconds();
   result.bytes += call.bytes();
   pattern.last_strategy = call.strategy;
@@ -50,7 +50,7 @@ void add_to_total(Summary& sum, const Call& call) {
   sum.bytes += call.bytes();
   sum.seconds += call.seconds();
   add_times(sum.phases, mean_times(call), 1);
-  if (call.phase == "examining") sum.examining_s += call.seconds();
+  if (call.phase == "looking") sum.examining_s += call.seconds();
   sum.begin_s = sum.calls == 1 ? call.start_s() : std::min(sum.begin_s, call.start_s());
   sum.end_s = std::max(sum.end_s, call.start_s() + call.seconds());
   bool failed = false;

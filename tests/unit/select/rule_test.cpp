@@ -39,7 +39,7 @@ std::vector<std::string> run(Evidence& evidence, int calls, double slow = 1,
     const auto decision = choose(evidence, contenders, occasion);
     const auto name = contenders[static_cast<std::size_t>(decision.contender)].name;
     served.emplace_back(name);
-    record(evidence, name, decision.role, slow * truth(name), bytes);
+    record(evidence, name, decision, slow * truth(name), bytes);
   }
   return served;
 }
@@ -63,7 +63,7 @@ TEST(Rule, NoTwoLooksInARow) {
     EXPECT_FALSE(looked && decision.role == Role::looking) << call;
     looked = decision.role == Role::looking;
     const auto name = contenders[static_cast<std::size_t>(decision.contender)].name;
-    record(evidence, name, decision.role, truth(name), bytes);
+    record(evidence, name, decision, truth(name), bytes);
   }
 }
 
@@ -88,9 +88,9 @@ TEST(Rule, ASlowPhaseThatHitsEverybodyChangesNothing) {
 
 TEST(Rule, NeighboursTooFarApartJudgeNothing) {
   Evidence evidence;
-  record(evidence, "two_phase", Role::serving, 0.030, bytes);
-  record(evidence, "individual", Role::looking, 0.008, bytes);
-  EXPECT_FALSE(record(evidence, "two_phase", Role::serving, 0.010, bytes));
+  record(evidence, "two_phase", {0, Role::serving}, 0.030, bytes);
+  record(evidence, "individual", {0, Role::looking}, 0.008, bytes);
+  EXPECT_FALSE(record(evidence, "two_phase", {0, Role::serving}, 0.010, bytes));
   EXPECT_EQ(evidence.serves, "two_phase");
   EXPECT_TRUE(evidence.rivals.empty());
 }
@@ -123,7 +123,7 @@ TEST(Rule, WhoDoesNotApplyIsReplacedByTheBestThatDoes) {
 
 TEST(Rule, AFailedLookIsNotRepeatedForEver) {
   Evidence evidence;
-  record(evidence, "two_phase", Role::serving, 0.02, bytes);
+  record(evidence, "two_phase", {0, Role::serving}, 0.02, bytes);
   int failures = 0;
   for (int call = 0; call < 60; ++call) {
     const auto contenders = usual();
@@ -133,7 +133,7 @@ TEST(Rule, AFailedLookIsNotRepeatedForEver) {
       ++failures;
       record_failure(evidence, name, decision.role);
     } else {
-      record(evidence, name, decision.role, truth(name), bytes);
+      record(evidence, name, decision, truth(name), bytes);
     }
   }
   EXPECT_GE(failures, 1);
@@ -142,8 +142,8 @@ TEST(Rule, AFailedLookIsNotRepeatedForEver) {
 
 TEST(Rule, FilesThatAreOpenShareTheBudget) {
   Evidence evidence;
-  record(evidence, "two_phase", Role::serving, 0.010, bytes);
-  record(evidence, "two_phase", Role::serving, 0.010, bytes);
+  record(evidence, "two_phase", {0, Role::serving}, 0.010, bytes);
+  record(evidence, "two_phase", {0, Role::serving}, 0.010, bytes);
   evidence.time_s = 0.025;  // a tenth is enough for individual's 12 ms instead of 10
   const auto looks = [&](int files) {
     return choose(evidence, usual(), {bytes, true, false, files, nullptr}).role == Role::looking;
@@ -177,7 +177,7 @@ TEST(Book, AMappingIsPreparedWhereCallsComeBack) {
       const bool mapped = decision.contender == 1;
       const double seconds = !mapped ? 0.010 : ready ? 0.003 : 0.018;
       if (mapped) is_prepared[v] = true;
-      book.record(key, contenders[static_cast<std::size_t>(decision.contender)].name, decision.role,
+      book.record(key, contenders[static_cast<std::size_t>(decision.contender)].name, decision,
                   seconds, bytes);
       if (step == 39) by_mapping += mapped;
     }
@@ -191,7 +191,7 @@ TEST(PaperRule, EachServesThreeCallsAndTheBestMeanServesOn) {
     const auto contenders = usual();
     const auto decision = rule.choose({}, contenders, {});
     served.emplace_back(contenders[static_cast<std::size_t>(decision.contender)].name);
-    rule.record({}, served.back(), decision.role, truth(served.back()), bytes);
+    rule.record({}, served.back(), decision, truth(served.back()), bytes);
   }
   for (const auto* name : {"individual", "two_phase", "core_first", "native"})
     EXPECT_EQ(std::count(served.begin(), served.begin() + 12, name), 3) << name;

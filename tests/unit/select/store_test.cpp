@@ -41,10 +41,10 @@ std::map<ClassKey, Difference> a_file(const std::string& lines, const std::strin
   ClassKey key;
   const auto* known = book.evidence(key);
   const std::string serves = known ? known->serves : "two_phase";
-  book.record(key, serves, Role::serving, 0.01, bytes);
+  book.record(key, serves, {0, Role::serving}, 0.01, bytes);
   for (int i = 0; i < looks; ++i) {
-    book.record(key, rival, Role::looking, 0.01 * factor, bytes);
-    book.record(key, serves, Role::serving, 0.01, bytes);
+    book.record(key, rival, {0, Role::looking}, 0.01 * factor, bytes);
+    book.record(key, serves, {0, Role::serving}, 0.01, bytes);
   }
   return book.take_differences();
 }
@@ -218,7 +218,7 @@ TEST(Store, RanksThatForgetDecideAlikeAgain) {
     const auto alike = choices();
     EXPECT_TRUE(alike[0] == alike[1] && alike[1] == alike[2]);
     for (auto& book : books)
-      book.record({}, contenders[static_cast<std::size_t>(alike[0])].name, Role::serving,
+      book.record({}, contenders[static_cast<std::size_t>(alike[0])].name, {0, Role::serving},
                   0.01 + 0.001 * alike[0], bytes);
   }
 }

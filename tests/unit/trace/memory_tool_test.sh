@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# memory_tool_test.sh CHOIR-MEMORY: list and forget on a file of three entries.
+# memory_tool_test.sh CHOIR-MEMORY: list and forget on a file of three entries, of an old one and of a damaged one.
 set -euo pipefail
 tool=$(realpath "$1")
 folder=$(mktemp -d)
@@ -12,15 +12,23 @@ fail() { echo "$*" >&2; exit 1; }
 
 grep -q "nothing remembered" <<< "$("$tool" list)" || fail "an empty memory must say so"
 mkdir "$folder/choir"
-printf '00000000000000aa\t64\t4\tlustre\t1.0\ttwo_phase\t1048576000\t1700000000\n' > "$folder/choir/memory"
-printf '00000000000000bb\t8\t1\text4\t1.0\tnative\t104857600\t1700000000\n' >> "$folder/choir/memory"
+# entry CLASS RANKS MOUNT SERVES RIVALS
+entry() { printf '%s\t%s\t1\tXeon\t%s\tmpich\t1700000000\t%s\t10\t0.5\t0\t40\t40\tcomparing\t1e-9\t1e-9\t-\t%s\n' "$@"; }
+entry 'write 16M by 512 interleaved gaps even beyond' 16 '/scratch(lustre)' two_phase 'native=1.0986,1.0986' > "$folder/choir/memory"
+entry 'read 64K by 64K adjacent dense even warm' 8 '/(ext4)' native - >> "$folder/choir/memory"
 printf 'broken line\n' >> "$folder/choir/memory"
 printf '00000000000000cc\t8\t1\text4\t1.0\tmapped\t104857600\t1700000000\n' >> "$folder/choir/memory"
+entry 'write 1M by 1M apart dense even inside' 8 '/(ext4)' mapped - >> "$folder/choir/memory"
 
-[ "$("$tool" list | wc -l)" -eq 4 ] || fail "list must show a heading and three entries"
-grep -q '00000000000000aa.*two_phase.*1000.0' <<< "$("$tool" list lustre)" || fail "list PATTERN"
+[ "$("$tool" list | grep -c ' ranks on ')" -eq 3 ] || fail "list must show three entries"
+[ "$("$tool" list '*lustre*' | grep -c ' ranks on ')" -eq 1 ] || fail "list PATTERN"
+for text in 'write 16M by 512 interleaved' '16 ranks on 1 nodes, /scratch(lustre), Xeon, mpich; 2023-11-' \
+    'two_phase serves, at 954 MiB/s; 40 calls' 'native takes 3.00 times as long (318 MiB/s); 2 comparisons, clear enough' \
+    'cost 5.0 % of the time'; do
+  grep -qF "$text" <<< "$("$tool" list '*lustre*')" || fail "list does not show: $text"
+done
 [ "$("$tool" forget 'ma*')" = "forgot 1 entry" ] || fail "forget PATTERN"
-[ "$("$tool" list | wc -l)" -eq 3 ] || fail "forgetting removed something else"
+[ "$("$tool" list | grep -c ' ranks on ')" -eq 2 ] || fail "forgetting removed something else"
 [ "$("$tool" forget)" = "forgot 2 entries" ] || fail "forget everything"
 "$tool" list nothing-like-this > /dev/null || fail "no match is not an error"
 code=0
@@ -31,9 +39,8 @@ if "$tool" list --file /proc/self/mem/x 2> "$folder/why"; then fail "an unreadab
 grep -q "cannot open" "$folder/why" || fail "an error must say why"
 
 # The file that jobs use: the setting `memory`, from the environment before the configuration; --file goes over both.
-entry() { printf '00000000000000%s\t8\t1\text4\t1.0\t%s\t104857600\t1700000000\n' "$1" "$2"; }
-entry aa native > configured
-entry bb mapped > chosen
+entry 'read 64K by 64K adjacent dense even warm' 8 '/(ext4)' native - > configured
+entry 'read 64K by 64K adjacent dense even warm' 8 '/(ext4)' mapped - > chosen
 echo 'memory = "configured"' > choir.toml
 grep -q native <<< "$("$tool" list)" || fail "the file of the configuration is not listed"
 grep -q mapped <<< "$(CHOIR_MEMORY=$folder/chosen "$tool" list)" || fail "the file of CHOIR_MEMORY is not listed"

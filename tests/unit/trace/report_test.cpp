@@ -199,7 +199,7 @@ TEST_F(ReportFolder, EachRuleSeesItsCase) {
   seen("sieving", 2, [](CallRecord& r) { r.bytes_sieved = r.bytes; });
   seen("many-cycles", 2, [](CallRecord& r) { r.cycles = 100; });
   seen("native-chosen", 2, [](CallRecord& r) { r.strategy = "native"; });
-  seen("examination", 2, [](CallRecord& r) { r.phase = "examining"; });
+  seen("examination", 2, [](CallRecord& r) { r.phase = "looking"; });
   seen("storage-bound", 2, [](CallRecord& r) { r.seconds = {1, 0.1, 0, 0.1, 0.8, 0}; });
   seen("small-requests", 2, [](CallRecord& r) {
     r.seconds = {1, 0.1, 0, 0.1, 0.8, 0};

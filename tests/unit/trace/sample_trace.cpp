@@ -1,7 +1,7 @@
 // sample_trace DIR: the trace of an imaginary run, for the test of the page.
 //
 // Sixteen ranks on two nodes write a checkpoint with gaps to a file opened write-only and read a
-// plot file; a third file has a name that would break a careless page. The selector is the real
+// plot file; a third file has a name that would break a careless page. The rule is the real
 // one, the times are made up: most of the checkpoint's time is exchange between nodes.
 #include <cmath>
 #include <cstdio>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "select/selector.hpp"
+#include "select/book.hpp"
 #include "trace/writer.hpp"
 
 namespace {
@@ -26,7 +26,7 @@ struct Workload {
   std::uint64_t signature;
   std::int64_t bytes_per_rank;
   std::int64_t pieces;
-  std::vector<select::Candidate> candidates;
+  std::vector<select::Contender> candidates;
   std::vector<double> truth_s;
   std::int64_t calls = 0;
 };
@@ -39,7 +39,10 @@ std::vector<Workload> workloads() {
        0x5e12aa00bb34cc01,
        4 << 20,
        64,
-       {{"native", 0.11}, {"two_phase", 0.07}, {"core_first", 0.08}, {"individual", 0.4}},
+       {{"native", select::Kind::host, 0.11, 0.11},
+        {"two_phase", select::Kind::exchange, 0.07, 0.07},
+        {"core_first", select::Kind::exchange, 0.08, 0.08},
+        {"individual", select::Kind::own, 0.4, 0.4}},
        {0.120, 0.080, 0.050, 0.300}},
       {"/scratch/run/plot.h5",
        "read_at_all",
@@ -47,7 +50,9 @@ std::vector<Workload> workloads() {
        0x91c3d4e5f6071823,
        512 << 10,
        1,
-       {{"native", 0.012}, {"two_phase", 0.010}, {"disk_first", 0.009}},
+       {{"native", select::Kind::host, 0.012, 0.012},
+        {"two_phase", select::Kind::exchange, 0.010, 0.010},
+        {"disk_first", select::Kind::exchange, 0.009, 0.009}},
        {0.014, 0.009, 0.011}},
       {"/scratch/run/</script><b>odd \"name\".dat",
        "write_at_all",
@@ -55,9 +60,19 @@ std::vector<Workload> workloads() {
        0x00ff00ff00ff00ff,
        64 << 10,
        8,
-       {{"native", 0.004}},
+       {{"native", select::Kind::host, 0.004, 0.004}},
        {0.004}},
   };
+}
+
+double total_bytes(const Workload& w) { return static_cast<double>(ranks * w.bytes_per_rank); }
+
+/// One class for each workload is all that matters here.
+select::ClassKey key_of(const Workload& w) {
+  select::ClassKey key;
+  key.writing = w.operation.starts_with("write");
+  key.bytes = w.bytes_per_rank > (1 << 20) ? 24 : 16;
+  return key;
 }
 
 /// Repeatable scatter between 0.9 and 1.1.
@@ -65,13 +80,14 @@ double scatter(std::int64_t call, int rank) {
   return 1 + 0.1 * std::sin(static_cast<double>(call) * 12.9898 + rank * 78.233);
 }
 
-trace::CallRecord part(const Workload& w, int rank, const select::Choice& choice, double start_s) {
+trace::CallRecord part(const Workload& w, int rank, const select::Decision& choice,
+                       double start_s) {
   trace::CallRecord r;
   r.file = w.file;
   r.call = w.calls;
   r.operation = w.operation;
-  r.strategy = w.candidates[choice.candidate].name;
-  r.phase = select::phase_name(choice.phase);
+  r.strategy = w.candidates[choice.contender].name;
+  r.phase = select::role_name(choice.role);
   r.reason = choice.reason;
   r.signature = w.signature;
   r.start_s = start_s + 0.0001 * rank;
@@ -80,7 +96,7 @@ trace::CallRecord part(const Workload& w, int rank, const select::Choice& choice
   r.ranks = ranks;
   r.rank = rank;
   r.aggregator = r.strategy != "native" && rank % 4 == 0;
-  const double total = w.truth_s[choice.candidate] * scatter(w.calls, rank);
+  const double total = w.truth_s[choice.contender] * scatter(w.calls, rank);
   const bool write = w.operation.starts_with("write");
   const double exchange = write ? 0.62 : 0.25;
   r.seconds = {total,       0.03 * total, 0.01 * total, exchange * total, (0.90 - exchange) * total,
@@ -122,17 +138,18 @@ int main(int argc, char** argv) {
                            w.mode,
                            "lustre",
                            {{"cb_nodes", "4"}, {"cb_buffer_size", "16777216"}}});
-  select::Selector selector;
+  select::Book book;
   for (int step = 0; step < 60; ++step) {
     for (auto& w : all) {
-      const auto choice = selector.next(w.signature, w.candidates);
+      const auto choice =
+          book.choose(key_of(w), w.candidates, {total_bytes(w), true, false, 1, nullptr});
       double slowest = 0;
       for (int rank = 0; rank < ranks; ++rank) {
         const auto record = part(w, rank, choice, now);
         slowest = std::max(slowest, record.seconds.total);
         writers[rank]->call(record);
       }
-      selector.record(w.signature, choice.candidate, slowest, ranks * w.bytes_per_rank);
+      book.record(key_of(w), w.candidates[choice.contender].name, choice, slowest, total_bytes(w));
       ++w.calls;
       now += slowest + 0.05;
     }

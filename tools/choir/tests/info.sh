@@ -9,8 +9,8 @@ says 'Usage: choir run' run --help
 says "choir $version" info
 for text in "$mpi" posix threaded io_uring two_phase native 'cycle_buffer_bytes'; do says "$text" info; done
 
-printf 'cycle_buffer_bytes = "2M"\nexamine_calls = 5\n[strategy.mine]\npartition = "even"\n' > choir.toml
-printf 'drift = 0.3\n' > other.toml
+printf 'cycle_buffer_bytes = "2M"\nexamine = "paper"\n[strategy.mine]\npartition = "even"\n' > choir.toml
+printf 'sieve_threshold = 0.3\n' > other.toml
 CHOIR_STATS=1 CHOIR_NONSENSE=1 CHOIR_BACKEND=tape "$choir" info --json > info.json 2> warnings
 /usr/bin/python3 - "$version" "$mpi" <<'P' || fail "the JSON is not as it should be"
 import json, sys
@@ -21,7 +21,7 @@ assert sys.argv[2] in [row["name"] for row in info["mpi"]]
 assert settings["cycle_buffer_bytes"]["value"] == str(2 << 20)
 assert settings["cycle_buffer_bytes"]["source"] == "choir.toml"
 assert settings["stats"]["value"] == "1" and settings["stats"]["source"] == "environment"
-assert settings["drift"]["source"] == "default"
+assert settings["sieve_threshold"]["source"] == "default"
 assert settings["backend"]["value"] == "auto"
 assert {"auto", "mine"} & {row["name"] for row in info["strategies"]} == {"mine"}
 assert len(info["warnings"]) == 2, info["warnings"]
