@@ -15,6 +15,7 @@
 #include "access/datatype.hpp"
 #include "engine/progress.hpp"
 #include "frontdoor/collective.hpp"
+#include "frontdoor/host_file.hpp"
 #include "frontdoor/lifecycle.hpp"
 #include "frontdoor/recording.hpp"
 #include "frontdoor/requests.hpp"
@@ -98,41 +99,29 @@ Settings agreed_settings(MPI_Comm comm, MPI_Info info) {
   return settings;
 }
 
-/// The path behind a name such as "ufs:/scratch/x"; the prefixes are the host MPIs' drivers.
-std::string path_of(const char* name) {
-  for (const char* prefix :
-       {"ufs:", "nfs:", "lustre:", "gpfs:", "panfs:", "pvfs2:", "testfs:", "xfs:"})
-    if (std::strncmp(name, prefix, std::strlen(prefix)) == 0) return name + std::strlen(prefix);
-  return name;
-}
-
 /// What rank 0 finds out about the file, in a form that can be broadcast.
 struct Found {
   char file_system[32];
   std::int64_t device, inode, size, stripe_unit;
-  int servers, local, exists;
+  int servers, local, reserves, exists;
   int first, opened_before;
 };
 
-Found look_at(const std::string& path) {
+Found look_at(int fd) {
   Found found{};
-  const int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  const int usable = fd >= 0 ? fd : ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
   struct stat info {};
-  if (usable < 0) return found;
-  if (fstat(usable, &info) == 0 && S_ISREG(info.st_mode)) {
-    found.exists = 1;
-    found.device = static_cast<std::int64_t>(info.st_dev);
-    found.inode = static_cast<std::int64_t>(info.st_ino);
-    found.size = static_cast<std::int64_t>(info.st_size);
-    std::strncpy(found.file_system, file_system_name(usable).c_str(), sizeof found.file_system - 1);
-    found.local = is_local_file_system(usable) ? 1 : 0;
-    if (const auto stripes = read_stripe_layout(usable)) {
-      found.stripe_unit = stripes->unit;
-      found.servers = stripes->servers;
-    }
+  if (fstat(fd, &info) != 0) return found;
+  found.exists = 1;
+  found.device = static_cast<std::int64_t>(info.st_dev);
+  found.inode = static_cast<std::int64_t>(info.st_ino);
+  found.size = static_cast<std::int64_t>(info.st_size);
+  std::strncpy(found.file_system, file_system_name(fd).c_str(), sizeof found.file_system - 1);
+  found.local = is_local_file_system(fd) ? 1 : 0;
+  found.reserves = can_reserve_blocks(fd) ? 1 : 0;
+  if (const auto stripes = read_stripe_layout(fd)) {
+    found.stripe_unit = stripes->unit;
+    found.servers = stripes->servers;
   }
-  ::close(usable);
   return found;
 }
 
@@ -144,12 +133,14 @@ int count_opening(const std::string& path) {
   return openings[path]++;
 }
 
-FileFacts facts_from(const Found& found, std::string path, int mode) {
+FileFacts facts_from(const Found& found, HostFile& host, int mode) {
   FileFacts facts;
-  facts.path = std::move(path);
+  facts.path = host.path();
+  facts.descriptor = host.take();
   facts.mode = mode;
   facts.file_system = found.file_system;
   facts.local_file_system = found.local != 0;
+  facts.reserves = found.reserves != 0;
   facts.device = found.device;
   facts.inode = found.inode;
   facts.size = found.size;
@@ -210,13 +201,24 @@ Agreed agree(File& engine, int error_class, std::int64_t mine) {
   }
 }
 
+/// Rank 0 knows the file. Local: whether this rank has it too.
+void find_as_known(HostFile& host, const Found& known, const Neighbourhood& hood, const char* name,
+                   int mode) {
+  if (hood.rank() == 0) return;
+  const int flags = (mode & MPI_MODE_RDONLY) != 0   ? O_RDONLY
+                    : (mode & MPI_MODE_WRONLY) != 0 ? O_WRONLY
+                                                    : O_RDWR;
+  const bool same_machine = hood.topology().node_of(0) == hood.node();
+  host.find({known.device, known.inode}, same_machine, name, flags);
+}
+
 /// Collective. Any failure leaves the file to the host MPI alone: it is open and works.
-void attach_engine(MPI_Comm comm, const char* name, int mode, Settings settings, MPI_File handle) {
-  auto path = path_of(name);
+void attach_engine(MPI_Comm comm, const char* name, HostFile& host, int mode, Settings settings,
+                   MPI_File handle) {
   Found found{};
-  const int opened_before = settings.trace.empty() ? 0 : count_opening(path);
-  if (rank_in(comm) == 0) {
-    found = look_at(path);
+  const int opened_before = settings.trace.empty() ? 0 : count_opening(name);
+  if (rank_in(comm) == 0 && host.find(name)) {
+    found = look_at(host.descriptor());
     found.first = rank_in(MPI_COMM_WORLD);
     found.opened_before = opened_before;
   }
@@ -226,8 +228,10 @@ void attach_engine(MPI_Comm comm, const char* name, int mode, Settings settings,
   file->handle = handle;
   file->mode = mode;
   auto hood = Neighbourhood::of(comm, settings.ranks_per_node, opens_from_several_threads());
-  file->engine = std::make_unique<File>(std::move(hood), facts_from(found, std::move(path), mode),
-                                        std::move(settings));
+  find_as_known(host, found, *hood, name, mode);
+  file->engine =
+      std::make_unique<File>(std::move(hood), facts_from(found, host, mode), std::move(settings));
+  if (agree(*file->engine, MPI_SUCCESS, file->engine->reachable() ? 1 : 0).least == 0) return;
   tell_witness(*file);
   Progress::instance().add(file->engine.get());
   OpenFiles::instance().add(std::move(file));
@@ -245,10 +249,12 @@ int open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File
   } catch (const MpiError& e) {
     return e.code;
   }
+  if (!engine_wanted(settings, mode)) return REAL(File_open)(comm, name, mode, info, handle);
+  HostFile host;
   const int code = REAL(File_open)(comm, name, mode, info, handle);
-  if (code != MPI_SUCCESS || !engine_wanted(settings, mode)) return code;
+  if (code != MPI_SUCCESS) return code;
   try {
-    attach_engine(comm, name, mode, std::move(settings), *handle);
+    attach_engine(comm, name, host, mode, std::move(settings), *handle);
   } catch (const std::exception&) {
     if (rank_in(comm) == 0)
       warn(std::string(name) +
