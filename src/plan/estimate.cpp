@@ -151,7 +151,7 @@ double stretches(const Recipe& recipe, const PlanInput& in, double pieces, doubl
 
 double estimate_mapped(const PlanInput& in, const Situation& s) {
   if (!s.local_file_system || in.topology.nodes() != 1 || !s.readable) return not_applicable;
-  if (s.writing && is_sparse(in)) return not_applicable;
+  if (s.writing && (!s.reserves || is_sparse(in))) return not_applicable;
   const double bytes = total_bytes(in), pieces = static_cast<double>(s.pieces);
   const double reserving =
       s.new_ground && s.writing ? bytes * per_byte_reserve / workers(in) + per_reservation : 0;

@@ -22,6 +22,7 @@ struct Situation {
   /// Bytes of the file that were written before: writing them again, a program may find them in the
   /// caches. 0: unknown.
   std::int64_t written_bytes = 0;
+  bool reserves = true;  ///< the file system gives blocks ahead of stores
 };
 
 /// Seconds; not_applicable where the strategy cannot serve.
