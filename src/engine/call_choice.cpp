@@ -40,7 +40,9 @@ Situation Call::situation_of(const PlanEntry& pattern) const {
           (file_.facts().mode & MPI_MODE_WRONLY) == 0,
           class_.ground == select::Ground::beyond && file_.is_local() && file_.hood().one_node(),
           class_.ground == select::Ground::prepared,
-          file_.written_bytes()};
+          file_.written_bytes(),
+          file_.facts().reserves,
+          &file_.facts().costs};
 }
 
 bool Call::may_serve(const Strategy& strategy, const PlanInput& in,
@@ -130,7 +132,7 @@ int Call::choose_fixed(int row) {
 std::optional<int> Call::chosen_row(const PlanEntry& pattern) {
   const select::Occasion occasion{
       static_cast<double>(std::max<std::int64_t>(1, pattern.total_bytes)),
-      request_.may_use_host && pattern.total_bytes > 0, file_.facts().measured,
+      request_.may_use_host && pattern.total_bytes > 0, file_.facts().costs.measured,
       file_.facts().open_files, nullptr};
   const auto in = input_for(pattern);
   const auto situation = situation_of(pattern);

@@ -1,9 +1,5 @@
 #include "engine/file.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -128,6 +124,7 @@ int error_class_of(int errno_value) {
 File::File(std::shared_ptr<Neighbourhood> hood, FileFacts facts, Settings settings)
     : hood_(std::move(hood)),
       facts_(std::move(facts)),
+      identity_(identity_of(facts_.descriptor.get())),
       settings_(settled(std::move(settings), hood_->topology())),
       seats_(seats_for(settings_, hood_->topology())),
       room_(hood_->take_room(seats_, capacity_for(settings_))),
@@ -153,7 +150,6 @@ File::~File() {
                 book ? book->take_differences() : std::map<select::ClassKey, select::Difference>());
   }
   storage_.reset();  // its thread may still be about to ring our bell
-  if (fd_ >= 0) ::close(fd_);
   if (joiner_) joiner_->leave(joiner_number_);
   hood_->give_back(std::move(room_));
 }
@@ -373,71 +369,11 @@ void File::note_filled(Operation operation, const PlanEntry& pattern, std::int64
 
 bool File::busy() const { return under_way_.load(std::memory_order_relaxed) > 0; }
 
-void File::open_descriptor() {
-  tried_ = true;
-  const bool reads_only = (facts_.mode & MPI_MODE_RDONLY) != 0;
-  fd_ = ::open(facts_.path.c_str(), (reads_only ? O_RDONLY : O_RDWR) | O_CLOEXEC);
-  if (fd_ < 0 && !reads_only) {
-    fd_ = ::open(facts_.path.c_str(), O_WRONLY | O_CLOEXEC);
-    readable_ = false;
-  }
-  if (fd_ < 0) {
-    fd_error_ = errno;
-    return;
-  }
-  struct stat info {};
-  if (fstat(fd_, &info) != 0 || static_cast<std::int64_t>(info.st_ino) != facts_.inode) {
-    ::close(fd_);  // another file has taken this one's name: never write into it
-    fd_ = -1;
-    fd_error_ = ESTALE;
-    return;
-  }
-  Device* device = &system_device();
-  if (!settings_.fault.empty()) {
-    const auto fault = parse_fault(settings_.fault);
-    if (fault.rank < 0 || fault.rank == hood_->rank()) {
-      faulty_ = faulty_device(*device, fault);
-      device = faulty_.get();
-    }
-  }
-  open_storage(*device);
-}
-
-void File::open_storage(Device& device) {
-  // Local storage takes no longer than handing it over.
-  const auto& wish = settings_.backend;
-  const bool beside = wish == "threaded" || (wish == "auto" && !facts_.local_file_system);
-  if (wish == "io_uring" && !faulty_) storage_ = uring_storage(fd_);
-  if (beside) storage_ = threaded_storage(fd_, device, [this] { ring(own_bell()); });
-  if (!storage_) storage_ = posix_storage(fd_, device);
-}
-
 void File::report(const trace::StatsHeader& header) {
   std::map<std::uint64_t, select::Evidence> known;
   for (const auto& key : classes_)
     if (const auto* const evidence = chooser_->evidence(key)) known[key.number()] = *evidence;
   witness_->report(*hood_, *room_, header, known);
-}
-
-int File::flush() {
-  // Also bytes stored through a mapping: they are pages of the same file.
-  if (fd_ < 0 || (facts_.mode & MPI_MODE_RDONLY) != 0) return 0;
-  int result = 0;
-  do result = fsync(fd_);
-  while (result != 0 && errno == EINTR);
-  return result == 0 ? 0 : error_class_of(errno);
-}
-
-int File::descriptor(int& error) {
-  if (!tried_) open_descriptor();
-  error = fd_error_;
-  return fd_;
-}
-
-Storage* File::storage(int& error) {
-  if (!tried_) open_descriptor();
-  error = fd_error_;
-  return storage_.get();
 }
 
 }  // namespace choir

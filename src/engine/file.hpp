@@ -15,6 +15,7 @@
 #include "engine/witness.hpp"
 #include "plan/strategy.hpp"
 #include "settings/settings.hpp"
+#include "storage/descriptor.hpp"
 #include "storage/layout.hpp"
 
 namespace choir {
@@ -25,9 +26,11 @@ struct FileFacts {
   int mode = 0;  ///< MPI_MODE_*
   std::string file_system;
   bool local_file_system = false;
-  std::int64_t device = 0, inode = 0;  ///< to notice a file that was replaced
-  std::int64_t size = 0;               ///< then; 0 if the storage has no blocks for all of it
-  bool resident = false;               ///< most of it was in memory then
+  bool reserves = true;  ///< blocks can be had ahead of stores into a mapping
+  std::int64_t device = 0, inode = 0;  ///< as the first rank sees them
+  Descriptor descriptor;               ///< this rank's: what the host MPI has opened
+  std::int64_t size = 0;  ///< then; 0 if the storage has no blocks for all of it
+  bool resident = false;  ///< most of it was in memory then
   std::optional<StripeLayout> stripes;
   int first = 0;          ///< of its ranks, in MPI_COMM_WORLD
   int opened_before = 0;  ///< by that rank's process; counted while there is a trace
@@ -47,6 +50,8 @@ class File final : public FileAccess {
   Neighbourhood& hood() { return *hood_; }
   Room& room() { return *room_; }
   const FileFacts& facts() const { return facts_; }
+  /// Local, after opening: whether this rank has the file, or will have it when it needs it.
+  bool reachable() const { return identity_ && fd_error_ == 0; }
   const Settings& settings() const { return settings_; }
   /// The same change on all ranks, with no call under way. Cycle buffers keep the size they have.
   void change_settings(const Settings& settings);
@@ -119,6 +124,7 @@ class File final : public FileAccess {
   void size_changed();
 
  private:
+  Descriptor descriptor_for_transfers() const;
   void open_descriptor();
   void open_storage(Device& device);
   Bell& own_bell();
@@ -129,6 +135,7 @@ class File final : public FileAccess {
 
   std::shared_ptr<Neighbourhood> hood_;
   FileFacts facts_;
+  std::optional<FileIdentity> identity_;  ///< of what the host MPI has opened here
   Settings settings_;
   int seats_;
   std::unique_ptr<Room> room_;
@@ -161,7 +168,7 @@ class File final : public FileAccess {
   std::atomic<bool> apart_{false};
   std::atomic<bool> has_joined_{false};
 
-  int fd_ = -1;
+  Descriptor fd_;
   int fd_error_ = 0;
   bool tried_ = false;
   bool readable_ = true;

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "engine/direct.hpp"
 #include "engine/guarded.hpp"
 
 namespace choir {
@@ -58,15 +59,24 @@ class Mapped final : public Task {
 
   bool poll() override {
     if (finished_) return false;
+    if (!by_requests_.empty()) return poll_requests();
     if (!prepared_)
       prepare();
     else
       copy_chunk();
-    finished_ = next_ >= end_ || c_.error != 0;
+    finished_ = by_requests_.empty() && (next_ >= end_ || c_.error != 0);
     return true;
   }
 
  private:
+  /// All of the rank's bytes, those that were stored already among them.
+  void go_by_requests() { add_direct(c_, by_requests_); }
+  bool poll_requests() {
+    const bool advanced = by_requests_.front()->poll();
+    finished_ = by_requests_.front()->done();
+    return advanced;
+  }
+
   void prepare() {
     prepared_ = true;
     if (c_.access.bytes() == 0) return;
@@ -103,8 +113,10 @@ class Mapped final : public Task {
     reserve(part);
   }
   void reserve(Extent part) {
-    if (part.empty() || c_.error != 0) return;
-    if (const int error = mapping_.reserve(fd_, part)) c_.fail(error);
+    if (part.empty() || c_.error != 0 || !by_requests_.empty()) return;
+    const int error = mapping_.reserve(fd_, part);
+    if (error == EOPNOTSUPP) return go_by_requests();
+    if (error != 0) c_.fail(error);
   }
 
   void limit_to_file() {
@@ -119,7 +131,7 @@ class Mapped final : public Task {
     const auto started = c_.clock();
     const auto begin = c_.access.file.offset_of(next_);
     const auto view = mapping_.view(fd_, begin);
-    if (view.base == nullptr) return c_.fail(view.error);
+    if (view.base == nullptr) return go_by_requests();
     const auto range = intersect(view.range, {begin, begin - begin % page + chunk_bytes});
     const auto part = intersect(c_.access.clip(range), {next_, end_});
     const auto last = c_.access.file.offset_of(part.end - 1) + 1;
@@ -166,6 +178,7 @@ class Mapped final : public Task {
 
   Context& c_;
   FileMapping& mapping_;
+  Tasks by_requests_;  ///< in place of the mapping; at most one
   int fd_ = -1;
   std::int64_t next_, end_;
   bool prepared_ = false;

@@ -23,13 +23,16 @@ bool FileMapping::is_reserved(int fd, Extent span) const {
   return size(fd) >= span.end && reserved_.covers(span);
 }
 
+/// By the system call: where the file system cannot, the C library would read each block and write
+/// it back, over what other ranks have written in between.
 int FileMapping::reserve(int fd, Extent span) {
   if (is_reserved(fd, span)) return 0;
-  int error = 0;
-  do error = posix_fallocate(fd, span.begin, span.size());
-  while (error == EINTR);
-  if (error == 0) reserved_.add(span);
-  return error;
+  int result = 0;
+  do result = fallocate(fd, 0, span.begin, span.size());
+  while (result != 0 && errno == EINTR);
+  if (result != 0) return errno;
+  reserved_.add(span);
+  return 0;
 }
 
 FileMapping::Window* FileMapping::find(std::int64_t number) {

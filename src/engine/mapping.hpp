@@ -27,7 +27,8 @@ class FileMapping {
   /// The file's size now, which others may have changed; -1: errno says why not.
   static std::int64_t size(int fd);
   /// Sees to it that the device has blocks for `span` and the file reaches its end, so that no
-  /// store meets a full disk or is lost. An errno number; 0: done.
+  /// store meets a full disk or is lost. An errno number; 0: done. EOPNOTSUPP: the file system
+  /// cannot, and nothing may be stored.
   int reserve(int fd, Extent span);
   bool is_reserved(int fd, Extent span) const;
   /// The program has filled `span` by other means: the device has what it needs for it.

@@ -10,16 +10,21 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "engine/known.hpp"
 #include "engine/progress.hpp"
 #include "frontdoor/agree.hpp"
 #include "frontdoor/collective.hpp"
 #include "frontdoor/company.hpp"
+#include "frontdoor/host_file.hpp"
 #include "frontdoor/lifecycle.hpp"
 #include "frontdoor/requests.hpp"
+#include "mpi/host_costs.hpp"
+#include "mpi/job.hpp"
 #include "mpi/real.hpp"
 #include "mpi/unique.hpp"
+#include "settings/machines.hpp"
 #include "storage/residency.hpp"
 
 namespace choir {
@@ -101,45 +106,48 @@ Settings agreed_settings(MPI_Comm comm, MPI_Info info) {
   return settings;
 }
 
-/// The path behind a name such as "ufs:/scratch/x"; the prefixes are the host MPIs' drivers.
-std::string path_of(const char* name) {
-  for (const char* prefix :
-       {"ufs:", "nfs:", "lustre:", "gpfs:", "panfs:", "pvfs2:", "testfs:", "xfs:"})
-    if (std::strncmp(name, prefix, std::strlen(prefix)) == 0) return name + std::strlen(prefix);
-  return name;
-}
-
 /// What rank 0 finds out about the file, in a form that can be broadcast.
 struct Found {
   char file_system[32];
   std::int64_t device, inode, size, stripe_unit;
-  int servers, local, exists, resident, open_files;
+  int servers, local, reserves, exists, resident, open_files;
   int first, opened_before;
+  MachineCosts costs;
 };
 
-Found look_at(const std::string& path) {
+Found look_at(int fd) {
   Found found{};
-  const int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  const int usable = fd >= 0 ? fd : ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
   struct stat info {};
-  if (usable < 0) return found;
-  if (fstat(usable, &info) == 0 && S_ISREG(info.st_mode)) {
-    found.exists = 1;
-    found.device = static_cast<std::int64_t>(info.st_dev);
-    found.inode = static_cast<std::int64_t>(info.st_ino);
-    constexpr std::int64_t block = 512;  // the unit of st_blocks, whatever the file system's is
-    const bool solid = info.st_blocks * block >= info.st_size;
-    found.size = solid ? static_cast<std::int64_t>(info.st_size) : 0;
-    std::strncpy(found.file_system, file_system_name(usable).c_str(), sizeof found.file_system - 1);
-    found.local = is_local_file_system(usable) ? 1 : 0;
-    found.resident = found.local != 0 && mostly_resident(usable, info.st_size) ? 1 : 0;
-    if (const auto stripes = read_stripe_layout(usable)) {
-      found.stripe_unit = stripes->unit;
-      found.servers = stripes->servers;
-    }
+  if (fstat(fd, &info) != 0) return found;
+  found.exists = 1;
+  found.device = static_cast<std::int64_t>(info.st_dev);
+  found.inode = static_cast<std::int64_t>(info.st_ino);
+  constexpr std::int64_t block = 512;  // the unit of st_blocks, whatever the file system's is
+  const bool solid = info.st_blocks * block >= info.st_size;
+  found.size = solid ? static_cast<std::int64_t>(info.st_size) : 0;
+  std::strncpy(found.file_system, file_system_name(fd).c_str(), sizeof found.file_system - 1);
+  found.local = is_local_file_system(fd) ? 1 : 0;
+  found.resident = found.local != 0 && mostly_resident(fd, info.st_size) ? 1 : 0;
+  found.reserves = can_reserve_blocks(fd) ? 1 : 0;
+  if (const auto stripes = read_stripe_layout(fd)) {
+    found.stripe_unit = stripes->unit;
+    found.servers = stripes->servers;
   }
-  ::close(usable);
   return found;
+}
+
+/// The figures for files of this device, by rank 0's machine files; they are read once. Warns.
+MachineCosts costs_for(const std::string& setting, std::int64_t device) {
+  static std::mutex mutex;
+  static std::map<std::string, Machines> known;
+  const std::lock_guard lock(mutex);
+  auto found = known.find(setting);
+  if (found == known.end()) found = known.emplace(setting, Machines(setting)).first;
+  const auto* const measured = found->second.costs_for(device);
+  for (const auto& text : found->second.take_warnings()) warn(text);
+  auto costs = measured != nullptr ? *measured : usual_machine;
+  costs.host = host_costs();
+  return costs;
 }
 
 /// How often this process has asked that before.
@@ -150,12 +158,14 @@ int count_opening(const std::string& path) {
   return openings[path]++;
 }
 
-FileFacts facts_from(const Found& found, std::string path, int mode) {
+FileFacts facts_from(const Found& found, HostFile& host, int mode) {
   FileFacts facts;
-  facts.path = std::move(path);
+  facts.path = host.path();
+  facts.descriptor = host.take();
   facts.mode = mode;
   facts.file_system = found.file_system;
   facts.local_file_system = found.local != 0;
+  facts.reserves = found.reserves != 0;
   facts.device = found.device;
   facts.inode = found.inode;
   facts.size = found.size;
@@ -163,6 +173,7 @@ FileFacts facts_from(const Found& found, std::string path, int mode) {
   facts.open_files = found.open_files;
   facts.first = found.first;
   facts.opened_before = found.opened_before;
+  facts.costs = found.costs;
   if (found.servers > 0) facts.stripes = StripeLayout{found.stripe_unit, found.servers};
   return facts;
 }
@@ -255,34 +266,49 @@ void broadcast_found(Found& found, std::string& known, MPI_Comm comm) {
                      comm));
 }
 
+/// Rank 0 knows the file. Local: whether this rank has it too.
+void find_as_known(HostFile& host, const Found& known, const Neighbourhood& hood, const char* name,
+                   int mode) {
+  if (hood.rank() == 0) return;
+  const int flags = (mode & MPI_MODE_RDONLY) != 0   ? O_RDONLY
+                    : (mode & MPI_MODE_WRONLY) != 0 ? O_WRONLY
+                                                    : O_RDWR;
+  const bool same_machine = hood.topology().node_of(0) == hood.node();
+  host.find({known.device, known.inode}, same_machine, name, flags);
+}
+
 /// Collective. Why the file is left to the host MPI alone after all; it is open and works.
-trace::Left attach_engine(MPI_Comm comm, const char* name, int mode, Settings settings, MPI_File handle) {
-  auto path = path_of(name);
+trace::Left attach_engine(MPI_Comm comm, const char* name, HostFile& host, int mode,
+                          Settings settings, MPI_File handle) {
   auto hood = Neighbourhood::of(comm, settings.ranks_per_node, opens_from_several_threads());
   Found found{};
   std::string known;
   select::Site site;
-  const int opened_before = settings.trace.empty() ? 0 : count_opening(path);
-  if (hood->rank() == 0) {
-    found = look_at(path);
-    found.first = rank_in(MPI_COMM_WORLD);
+  const int opened_before = settings.trace.empty() ? 0 : count_opening(name);
+  if (hood->rank() == 0 && host.find(name)) {
+    found = look_at(host.descriptor());
+    found.first = job_rank();
     found.opened_before = opened_before;
     if (found.exists != 0) {
-      site = site_of(hood->topology().ranks(), hood->topology().nodes(), path, found.file_system);
+      site = site_of(hood->topology().ranks(), hood->topology().nodes(), host.path(), found.file_system);
       auto at_open = open_known(site, settings.memory);
       known = std::move(at_open.lines);
       found.open_files = at_open.open_files;
+      found.costs = costs_for(settings.machine, found.device);
     }
   }
   broadcast_found(found, known, comm);
   if (found.exists == 0) return trace::Left::not_regular;
-  auto facts = facts_from(found, std::move(path), mode);
+  find_as_known(host, found, *hood, name, mode);
+  auto facts = facts_from(found, host, mode);
   facts.known = std::move(known);
   facts.site = std::move(site);
   auto file = std::make_unique<OpenFile>();
   file->handle = handle;
   file->mode = mode;
   file->engine = std::make_unique<File>(std::move(hood), std::move(facts), std::move(settings));
+  if (agree(*file->engine, MPI_SUCCESS, file->engine->reachable() ? 1 : 0).least == 0)
+    return trace::Left::unreachable;
   tell_witness(*file);
   Progress::instance().add(file->engine.get());
   OpenFiles::instance().add(std::move(file));
@@ -319,14 +345,16 @@ int open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File
   } catch (const MpiError& e) {
     return e.code;
   }
+  std::optional<HostFile> host;
+  if (engine_wanted(settings, mode)) host.emplace();
   const int code = REAL(File_open)(comm, name, mode, info, handle);
   if (code != MPI_SUCCESS) return code;
   const bool first = rank_in(comm) == 0;
   auto left = trace::Left::no;
-  if (!engine_wanted(settings, mode)) {
+  if (!host) {
     left = (mode & MPI_MODE_SEQUENTIAL) != 0 ? trace::Left::sequential : trace::Left::strategy;
   } else try {
-      left = attach_engine(comm, name, mode, settings, *handle);
+      left = attach_engine(comm, name, *host, mode, settings, *handle);
     } catch (const std::exception&) {
       left = trace::Left::no_memory;
       if (first)

@@ -124,7 +124,7 @@ double host_aggregators(const PlanInput& in) {
 
 double estimate_mapped(const PlanInput& in, const Situation& s) {
   if (!s.local_file_system || in.topology.nodes() != 1 || !s.readable) return not_applicable;
-  if (s.writing && is_sparse(in)) return not_applicable;
+  if (s.writing && (!s.reserves || is_sparse(in))) return not_applicable;
   const auto& machine = *s.machine;
   const double bytes = total_bytes(in), pieces = static_cast<double>(s.pieces);
   const auto& copy = is_cached(in, s) ? machine.copy_cached : machine.copy;

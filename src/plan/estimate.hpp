@@ -23,6 +23,7 @@ struct Situation {
   /// Bytes of the file that were written before: writing them again, a program may find them in the
   /// caches. 0: unknown.
   std::int64_t written_bytes = 0;
+  bool reserves = true;  ///< the file system gives blocks ahead of stores
   /// What the estimates are computed from; `measured` says how far they can be trusted.
   const MachineCosts* machine = &usual_machine;
 };

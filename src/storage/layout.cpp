@@ -1,5 +1,6 @@
 #include "storage/layout.hpp"
 
+#include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
@@ -16,13 +17,17 @@ struct FileSystem {
   std::uint32_t magic;
   const char* name;
   bool local;
+  bool reserves = false;  ///< gives every file blocks ahead of stores
 };
 
+constexpr std::uint32_t ext_magic = 0xEF53;  // of ext2, ext3 and ext4
+constexpr std::uint32_t overlay_magic = 0x794C7630;  // whatever lies below
+
 constexpr std::array file_systems{
-    FileSystem{0xEF53, "ext4", true},          FileSystem{0x58465342, "xfs", true},
-    FileSystem{0x9123683E, "btrfs", true},     FileSystem{0x01021994, "tmpfs", true},
-    FileSystem{0x794C7630, "overlayfs", true}, FileSystem{0x2FC12FC1, "zfs", false},
-    FileSystem{0xF2F52010, "f2fs", true},      FileSystem{0x0BD00BD0, "lustre", false},
+    FileSystem{ext_magic, "ext4", true},       FileSystem{0x58465342, "xfs", true, true},
+    FileSystem{0x9123683E, "btrfs", true, true},     FileSystem{0x01021994, "tmpfs", true, true},
+    FileSystem{overlay_magic, "overlayfs", true}, FileSystem{0x2FC12FC1, "zfs", false},
+    FileSystem{0xF2F52010, "f2fs", true, true},      FileSystem{0x0BD00BD0, "lustre", false},
     FileSystem{0x6969, "nfs", false},          FileSystem{0x47504653, "gpfs", false},
     FileSystem{0x00C36400, "ceph", false},     FileSystem{0x19830326, "beegfs", false},
     FileSystem{0x65735546, "fuse", false},     FileSystem{0x20030528, "pvfs2", false},
@@ -38,6 +43,13 @@ const FileSystem* known(std::uint32_t magic) {
   for (const auto& system : file_systems)
     if (system.magic == magic) return &system;
   return nullptr;
+}
+
+/// Whether the file's blocks are kept as extents: ext4's flag, which an overlay passes on. Files
+/// that ext2 or ext3 made, and their file systems, have none, whichever driver serves them.
+bool has_extents(int fd) {
+  long flags = 0;  // the kernel writes an int there
+  return ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0 && (flags & FS_EXTENT_FL) != 0;
 }
 
 template <class Number>
@@ -128,6 +140,7 @@ std::optional<StripeLayout> read_stripe_layout(int fd) {
 
 std::string file_system_name(int fd) {
   const auto magic = magic_of(fd);
+  if (magic == ext_magic && !has_extents(fd)) return "ext3";
   if (const auto* system = known(magic)) return system->name;
   char text[16];
   std::snprintf(text, sizeof text, "%#x", magic);
@@ -137,6 +150,13 @@ std::string file_system_name(int fd) {
 bool is_local_file_system(int fd) {
   const auto* system = known(magic_of(fd));
   return system != nullptr && system->local;
+}
+
+bool can_reserve_blocks(int fd) {
+  const auto magic = magic_of(fd);
+  if (magic == ext_magic || magic == overlay_magic) return has_extents(fd);
+  const auto* system = known(magic);
+  return system != nullptr && system->reserves;
 }
 
 }  // namespace choir

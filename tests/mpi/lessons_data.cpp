@@ -340,6 +340,24 @@ void bounded_memory(Checks& t) {
   MPI_Info_free(&info);
 }
 
+/// Neighbours' blocks lie on the same pages of a file that has no blocks yet: whoever prepares the
+/// pages for all may not do it over what others have stored. It showed in one of five files.
+void new_files_interleaved(Checks& t) {
+  constexpr int files = 12, block = 1000, bytes = 100 * block;
+  const Bytes mine = pattern(bytes, t.rank);
+  for (int i = 0; i < files; ++i) {
+    OpenFile fh(t, read_write);
+    set_interleaved_view(t, fh, block);
+    MPI_Status status;
+    t.expect_success(MPI_File_write_all(fh, mine.data(), bytes, MPI_BYTE, &status), "write");
+    make_visible(t, fh);
+    t.expect_file(interleaved_file(t.ranks, block, bytes), "interleaved blocks in a new file");
+    fh.close();
+    t.clean_up();
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
 constexpr NamedCheck checks[] = {
     {"empty_ranks", empty_ranks},
     {"uneven_sizes", uneven_sizes},
@@ -356,6 +374,7 @@ constexpr NamedCheck checks[] = {
     {"shared_and_ordered", shared_and_ordered},
     {"view_change", view_change},
     {"bounded_memory", bounded_memory},
+    {"new_files_interleaved", new_files_interleaved},
 };
 
 }  // namespace

@@ -128,5 +128,19 @@ TEST(Estimate, WhatIsInTheCachesIsStoredIntoTheMappingIfItIsManyPieces) {
   EXPECT_EQ(likely_best(blocks, 2, in_a_large_file), "mapped");
 }
 
+TEST(Estimate, NothingIsStoredByMappingWithoutBlocksAhead) {
+  const auto ranks = blocks_of({4096, 4096});
+  const Topology topology({0, 0}, 2);
+  const PlanInput in{topology, ranks, {}, 2};
+  Situation situation{2, true, true, true};
+  const StrategyTable table;
+  const auto& mapped = table.rows()[static_cast<std::size_t>(*table.find("mapped"))];
+  EXPECT_NE(mapped.estimate_s(in, situation), not_applicable);
+  situation.reserves = false;
+  EXPECT_EQ(mapped.estimate_s(in, situation), not_applicable);
+  situation.writing = false;  // loads need no blocks
+  EXPECT_NE(mapped.estimate_s(in, situation), not_applicable);
+}
+
 }  // namespace
 }  // namespace choir

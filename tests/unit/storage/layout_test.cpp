@@ -4,8 +4,10 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -110,6 +112,21 @@ TEST(FileSystem, IsNamed) {
   EXPECT_FALSE(is_local_file_system(proc));
   EXPECT_FALSE(read_stripe_layout(proc));
   close(proc);
+}
+
+/// What it says yes to has to be so; on file systems it does not know it may say no.
+TEST(Layout, BlocksCanBeReservedWhereItSaysSo) {
+  auto path = testing::TempDir() + "/choir-layout-XXXXXX";
+  const int fd = mkstemp(path.data());
+  ASSERT_GE(fd, 0);
+  unlink(path.c_str());
+  struct stat before {}, after {};
+  fstat(fd, &before);
+  const bool can = can_reserve_blocks(fd);
+  fstat(fd, &after);
+  EXPECT_EQ(before.st_blocks, after.st_blocks) << "asking changes nothing";
+  EXPECT_TRUE(!can || fallocate(fd, 0, 0, 4096) == 0);
+  close(fd);
 }
 
 }  // namespace
