@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "choir_version.hpp"
 #include "common/in_force.hpp"
 #include "common/output.hpp"
+#include "common/version.hpp"
 #include "select/memory.hpp"
 
 namespace {
@@ -87,7 +87,7 @@ void forget(const std::string& path, std::string pattern) {
 
 int main(int argc, char** argv) {
   CLI::App app{"What earlier runs found fastest, per access pattern", "choir memory"};
-  app.set_version_flag("--version", CHOIR_VERSION);
+  choir::tools::add_version(app);
   app.require_subcommand(1);
   std::string path;
   std::string pattern;
