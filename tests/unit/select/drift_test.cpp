@@ -1,6 +1,8 @@
 // drift_test.cpp: what the selector takes for a change of the machine, and what for noise.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "imaginary_machine.hpp"
 
 namespace choir::select {

@@ -1,6 +1,7 @@
 // imaginary_machine.hpp: machines with a synthetic clock, for the tests of the selector.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
