@@ -4,6 +4,7 @@
 
 #include "engine/host_key.hpp"
 #include "mpi/error.hpp"
+#include "mpi/keyval.hpp"
 
 namespace choir {
 namespace {
@@ -17,9 +18,11 @@ Comm split(MPI_Comm comm, int color, int key) {
   return Comm(made);
 }
 
+/// Without what the program promises of its own messages there (mpi_assert_no_any_source and the
+/// like).
 Comm duplicate(MPI_Comm comm) {
   MPI_Comm made = MPI_COMM_NULL;
-  check(PMPI_Comm_dup(comm, &made));
+  check(PMPI_Comm_dup_with_info(comm, MPI_INFO_NULL, &made));
   check(PMPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN));
   return Comm(made);
 }
@@ -68,12 +71,10 @@ extern "C" int forget_neighbourhood(MPI_Comm, int, void* value, void*) {
 }
 
 int neighbourhood_keyval() {
-  static const int keyval = [] {
-    int key = MPI_KEYVAL_INVALID;
-    check(PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_neighbourhood, &key, nullptr));
-    return key;
-  }();
-  return keyval;
+  static Keyval keyval([](int* key) {
+    return PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_neighbourhood, key, nullptr);
+  });
+  return keyval.get();
 }
 
 }  // namespace
@@ -111,6 +112,7 @@ NeighbourhoodPtr Neighbourhood::of(MPI_Comm user, int ranks_per_node, bool sever
 }
 
 void Neighbourhood::release_predefined() {
+  if (!world_is_there()) return;
   for (const MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
     void* kept = nullptr;
     int found = 0;

@@ -26,6 +26,8 @@ class Witness {
               const select::Selector& selector);
   /// The process's trace file, ended. Local; before MPI_Finalize.
   static void finish_traces();
+  /// What is recorded so far is in the files.
+  static void flush_traces();
 
  private:
   bool stats_;

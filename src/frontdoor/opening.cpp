@@ -18,6 +18,7 @@
 #include "frontdoor/lifecycle.hpp"
 #include "frontdoor/recording.hpp"
 #include "frontdoor/requests.hpp"
+#include "mpi/job.hpp"
 #include "mpi/real.hpp"
 #include "mpi/unique.hpp"
 #include "select/signature.hpp"
@@ -217,7 +218,7 @@ void attach_engine(MPI_Comm comm, const char* name, int mode, Settings settings,
   const int opened_before = settings.trace.empty() ? 0 : count_opening(path);
   if (rank_in(comm) == 0) {
     found = look_at(path);
-    found.first = rank_in(MPI_COMM_WORLD);
+    found.first = job_rank();
     found.opened_before = opened_before;
   }
   check(PMPI_Bcast(&found, sizeof found, MPI_BYTE, 0, comm));
