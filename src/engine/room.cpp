@@ -55,6 +55,7 @@ Topology find_topology(MPI_Comm comm, int ranks_per_node) {
 /// Communicators of the same ranks in the same order share what is kept with a predefined one: then
 /// a library that duplicates its communicator for every file does not begin anew each time.
 MPI_Comm keeper_of(MPI_Comm user) {
+  if (!world_is_there()) return user;
   for (const MPI_Comm predefined : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
     int comparison = MPI_UNEQUAL;
     check(PMPI_Comm_compare(user, predefined, &comparison));
@@ -106,7 +107,8 @@ NeighbourhoodPtr Neighbourhood::of(MPI_Comm user, int ranks_per_node, bool sever
     const auto& known = *static_cast<NeighbourhoodPtr*>(kept);
     if (known->split_ == ranks_per_node) return known;
   }
-  auto made = std::make_shared<Neighbourhood>(user, ranks_per_node);
+  // The keeper's, so that it lasts as long: a session may end before the world does.
+  auto made = std::make_shared<Neighbourhood>(keeper, ranks_per_node);
   check(PMPI_Comm_set_attr(keeper, neighbourhood_keyval(), new NeighbourhoodPtr(made)));
   return made;
 }
