@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 TREES := mpich openmpi
 
-.PHONY: all setup demo test bench bench-overlap bench-cluster bench-multi soak sanitize format lint install deb clean \
+.PHONY: all setup demo test bench bench-overlap bench-cluster bench-multi soak soak-random sanitize format lint install deb clean \
   $(TREES)
 
 all: $(TREES)
@@ -38,7 +38,11 @@ bench-multi: $(TREES)
 	@for tree in $(TREES); do bench/multi/run --mpi $$tree --short --ranks 4 || exit 1; done
 
 soak: $(TREES)
+	@scripts/setup debootstrap glusterfs-server
 	@scripts/soak
+
+soak-random: $(TREES)
+	@scripts/soak random
 
 sanitize: setup
 	@JOBS=$(JOBS) scripts/sanitize

@@ -20,6 +20,7 @@
 
 #include "choir_version.hpp"
 #include "common/numbers.hpp"
+#include "common/version.hpp"
 #include "driver.hpp"
 #include "leftovers.hpp"
 #include "loading.hpp"
@@ -313,7 +314,8 @@ int run_all(const Options& options, int argc, char** argv) {
 /// Parses and runs; every rank comes to the same result. Rank 0 speaks.
 int run(int argc, char** argv) {
   Options options;
-  CLI::App app{"Contenders in turn on the I/O patterns of the papers and of users", "choir-bench"};
+  CLI::App app{"Contenders in turn on the I/O patterns of the papers and of users", "choir bench"};
+  choir::tools::add_version(app);
   declare_options(app, options);
   try {
     app.parse(argc, argv);

@@ -25,7 +25,7 @@ foreach(tool choir-bench choir-netbench)
     install(TARGETS ${tool} RUNTIME DESTINATION ${CHOIR_MPI_LIBDIR}/bin)
   endif()
 endforeach()
-install(PROGRAMS ${CMAKE_SOURCE_DIR}/bench/choir-bench-compare DESTINATION ${CHOIR_MPI_LIBDIR}/bin)
+install(PROGRAMS ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/choir-bench-compare DESTINATION ${CHOIR_MPI_LIBDIR}/bin)
 
 if(TARGET choir_mpiio)
   install(TARGETS choir_mpiio LIBRARY DESTINATION ${CHOIR_MPI_LIBDIR})
@@ -63,13 +63,6 @@ install(FILES ${CMAKE_BINARY_DIR}/choirConfig.cmake ${CMAKE_BINARY_DIR}/choirCon
   DESTINATION ${CHOIR_CMAKEDIR})
 
 file(GLOB manual_1 ${CMAKE_SOURCE_DIR}/man/*.1)
-# choir(1) describes the tools that have no page of their own yet.
-foreach(tool assign explain iobench memory model place report)
-  if(NOT EXISTS ${CMAKE_SOURCE_DIR}/man/choir-${tool}.1)
-    file(WRITE ${CMAKE_BINARY_DIR}/man/choir-${tool}.1 ".so man1/choir.1\n")
-    list(APPEND manual_1 ${CMAKE_BINARY_DIR}/man/choir-${tool}.1)
-  endif()
-endforeach()
 file(GLOB manual_5 ${CMAKE_SOURCE_DIR}/man/*.5)
 install(FILES ${manual_1} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${manual_5} DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)

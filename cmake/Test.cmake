@@ -35,6 +35,7 @@ endfunction()
 
 set(CHOIR_SEED 20261115 CACHE STRING "seed of the random tests")
 set(CHOIR_PROPERTY_CASES 200 CACHE STRING "random cases per property")
+set(CHOIR_SOAK_CASES 100000 CACHE STRING "random patterns of a soak")
 
 function(choir_mpi_test name)
   cmake_parse_arguments(arg "" "TIMEOUT" "RANKS;COMMAND;ENVIRONMENT;LABELS" ${ARGN})

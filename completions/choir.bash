@@ -31,7 +31,7 @@ _choir_run() {
     --mpi) COMPREPLY=($(compgen -W 'mpich openmpi' -- "$cur")) ;;
     *)
       if [[ $cur == -* ]]; then
-        COMPREPLY=($(compgen -W '--strategy --stats --trace --config --mpi --native --clock --verbose --help' -- "$cur"))
+        COMPREPLY=($(compgen -W '--strategy --stats --trace --config --mpi --native --clock --verbose --help --version' -- "$cur"))
       else
         COMPREPLY=($(compgen -c -- "$cur") $(compgen -f -- "$cur"))
       fi ;;
@@ -65,7 +65,7 @@ _choir() {
   fi
   case ${COMP_WORDS[1]} in
     run) _choir_run ;;
-    info) COMPREPLY=($(compgen -W '--json --help' -- "$cur")) ;;
+    info) COMPREPLY=($(compgen -W '--json --help --version' -- "$cur")) ;;
     memory) ((COMP_CWORD == 2)) && COMPREPLY=($(compgen -W 'list forget --help' -- "$cur")) ;;
     bench) _choir_bench ;;
     *)

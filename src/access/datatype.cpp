@@ -1,9 +1,11 @@
 #include "access/datatype.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
 #include "mpi/error.hpp"
+#include "mpi/keyval.hpp"
 
 namespace choir {
 namespace {
@@ -13,6 +15,40 @@ struct Map {
   Runs runs;
   std::int64_t extent = 0;
 };
+
+struct Envelope {
+  std::int64_t integers = 0, addresses = 0, counts = 0, types = 0;
+  int combiner = MPI_COMBINER_NAMED;
+};
+
+/// Where there are large-count constructors, only the large-count question is answered for their
+/// types; the other is an error, and the program's error handler may end it.
+Envelope envelope_of(MPI_Datatype type) {
+#ifdef CHOIR_HAS_LARGE_COUNT
+  MPI_Count integers = 0, addresses = 0, counts = 0, types = 0;
+  int combiner = 0;
+  check(PMPI_Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &combiner));
+  return {integers, addresses, counts, types, combiner};
+#else
+  int integers = 0, addresses = 0, types = 0, combiner = 0;
+  check(PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner));
+  return {integers, addresses, 0, types, combiner};
+#endif
+}
+
+/// Made by no constructor. Parametrised Fortran types are handles of the library, not ours to free.
+bool is_elementary(int combiner) {
+  return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
+         combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+}
+
+bool is_predefined(MPI_Datatype type) {
+  try {
+    return is_elementary(envelope_of(type).combiner);
+  } catch (const MpiError&) {
+    return true;
+  }
+}
 
 /// What MPI_Type_get_contents says, whichever integer widths the constructor had.
 struct Contents {
@@ -27,32 +63,12 @@ struct Contents {
     for (auto& type : types) release(type);
   }
 
-  static bool is_named(MPI_Datatype type) {
-    int integers = 0, addresses = 0, types = 0, combiner = 0;
-    if (PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS)
-      return true;
-    // Parametrised Fortran types are handles of the library, not ours to free.
-    return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
-           combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
-  }
   static void release(MPI_Datatype& type) {
-    if (type != MPI_DATATYPE_NULL && !is_named(type)) PMPI_Type_free(&type);
+    if (type != MPI_DATATYPE_NULL && !is_predefined(type)) PMPI_Type_free(&type);
   }
 };
 
-struct Envelope {
-  std::int64_t integers = 0, addresses = 0, counts = 0, types = 0;
-  int combiner = MPI_COMBINER_NAMED;
-};
-
-#if MPI_VERSION >= 4
-Envelope envelope_of(MPI_Datatype type) {
-  MPI_Count integers = 0, addresses = 0, counts = 0, types = 0;
-  int combiner = 0;
-  check(PMPI_Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &combiner));
-  return {integers, addresses, counts, types, combiner};
-}
-
+#ifdef CHOIR_HAS_LARGE_COUNT
 void read_contents(MPI_Datatype type, const Envelope& envelope, Contents& out) {
   std::vector<int> integers(static_cast<std::size_t>(envelope.integers));
   std::vector<MPI_Aint> addresses(static_cast<std::size_t>(envelope.addresses));
@@ -68,12 +84,6 @@ void read_contents(MPI_Datatype type, const Envelope& envelope, Contents& out) {
   out.addresses.insert(out.addresses.end(), counts.begin(), counts.end());
 }
 #else
-Envelope envelope_of(MPI_Datatype type) {
-  int integers = 0, addresses = 0, types = 0, combiner = 0;
-  check(PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner));
-  return {integers, addresses, 0, types, combiner};
-}
-
 void read_contents(MPI_Datatype type, const Envelope& envelope, Contents& out) {
   std::vector<int> integers(static_cast<std::size_t>(envelope.integers));
   std::vector<MPI_Aint> addresses(static_cast<std::size_t>(envelope.addresses));
@@ -281,11 +291,6 @@ Map decode_combiner(MPI_Datatype type, const Envelope& envelope) {
   }
 }
 
-bool is_elementary(int combiner) {
-  return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
-         combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
-}
-
 /// A predefined type. Those with padding, such as MPI_SHORT_INT, move only the bytes they have.
 Map decode_named(MPI_Datatype type) {
   MPI_Count size = 0, lb = 0, extent = 0, true_lb = 0, true_extent = 0;
@@ -319,12 +324,10 @@ extern "C" int free_tile(MPI_Datatype, int, void* value, void*) {
 }
 
 int tile_keyval() {
-  static const int keyval = [] {
-    int key = MPI_KEYVAL_INVALID;
-    check(PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, free_tile, &key, nullptr));
-    return key;
-  }();
-  return keyval;
+  static Keyval keyval([](int* key) {
+    return PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, free_tile, key, nullptr);
+  });
+  return keyval.get();
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "access/layout.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <stdexcept>
 

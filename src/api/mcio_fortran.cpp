@@ -6,6 +6,11 @@
 
 #include <vector>
 
+#ifdef MPICH_VERSION
+// In MPICH's Fortran library since 4.2, which C programs do not load.
+#pragma weak MPI_F08_STATUSES_IGNORE
+#endif
+
 namespace {
 
 #ifdef MPI_F_STATUS_SIZE
@@ -17,7 +22,8 @@ constexpr int status_integers = sizeof(MPI_Status) / sizeof(MPI_Fint);
 bool ignored(const MPI_Fint* statuses) {
   if (statuses == nullptr || statuses == MPI_F_STATUSES_IGNORE) return true;
 #ifdef MPICH_VERSION
-  if (static_cast<const void*>(statuses) == static_cast<const void*>(MPI_F08_STATUSES_IGNORE))
+  if (&MPI_F08_STATUSES_IGNORE != nullptr &&
+      static_cast<const void*>(statuses) == static_cast<const void*>(MPI_F08_STATUSES_IGNORE))
     return true;
 #endif
   return false;

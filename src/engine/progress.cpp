@@ -12,6 +12,7 @@
 
 #include "engine/joiner.hpp"
 #include "mpi/host_progress.hpp"
+#include "mpi/job.hpp"
 
 namespace choir {
 namespace {
@@ -43,14 +44,6 @@ void attend_to_messages(File& file) {
 }
 
 bool needs_mpi(File& file) { return !file.hood().one_node(); }
-
-bool mpi_allows_threads() {
-  static const bool allows = [] {
-    int level = MPI_THREAD_SINGLE;
-    return PMPI_Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE;
-  }();
-  return allows;
-}
 
 }  // namespace
 
@@ -221,7 +214,7 @@ void Progress::wait(const std::function<bool()>& done, File* file) {
 }
 
 bool Progress::thread_serves(File& file) const {
-  return file.settings().progress != "poll" && (!needs_mpi(file) || mpi_allows_threads());
+  return file.settings().progress != "poll" && (!needs_mpi(file) || job_allows_threads());
 }
 
 void Progress::call_started(File& file, std::shared_ptr<Call> call) {

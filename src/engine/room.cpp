@@ -4,6 +4,7 @@
 
 #include "engine/host_key.hpp"
 #include "mpi/error.hpp"
+#include "mpi/keyval.hpp"
 
 namespace choir {
 namespace {
@@ -17,9 +18,11 @@ Comm split(MPI_Comm comm, int color, int key) {
   return Comm(made);
 }
 
+/// Without what the program promises of its own messages there (mpi_assert_no_any_source and the
+/// like).
 Comm duplicate(MPI_Comm comm) {
   MPI_Comm made = MPI_COMM_NULL;
-  check(PMPI_Comm_dup(comm, &made));
+  check(PMPI_Comm_dup_with_info(comm, MPI_INFO_NULL, &made));
   check(PMPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN));
   return Comm(made);
 }
@@ -52,6 +55,7 @@ Topology find_topology(MPI_Comm comm, int ranks_per_node) {
 /// Communicators of the same ranks in the same order share what is kept with a predefined one: then
 /// a library that duplicates its communicator for every file does not begin anew each time.
 MPI_Comm keeper_of(MPI_Comm user) {
+  if (!world_is_there()) return user;
   for (const MPI_Comm predefined : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
     int comparison = MPI_UNEQUAL;
     check(PMPI_Comm_compare(user, predefined, &comparison));
@@ -68,12 +72,10 @@ extern "C" int forget_neighbourhood(MPI_Comm, int, void* value, void*) {
 }
 
 int neighbourhood_keyval() {
-  static const int keyval = [] {
-    int key = MPI_KEYVAL_INVALID;
-    check(PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_neighbourhood, &key, nullptr));
-    return key;
-  }();
-  return keyval;
+  static Keyval keyval([](int* key) {
+    return PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_neighbourhood, key, nullptr);
+  });
+  return keyval.get();
 }
 
 }  // namespace
@@ -105,12 +107,14 @@ NeighbourhoodPtr Neighbourhood::of(MPI_Comm user, int ranks_per_node, bool sever
     const auto& known = *static_cast<NeighbourhoodPtr*>(kept);
     if (known->split_ == ranks_per_node) return known;
   }
-  auto made = std::make_shared<Neighbourhood>(user, ranks_per_node);
+  // The keeper's, so that it lasts as long: a session may end before the world does.
+  auto made = std::make_shared<Neighbourhood>(keeper, ranks_per_node);
   check(PMPI_Comm_set_attr(keeper, neighbourhood_keyval(), new NeighbourhoodPtr(made)));
   return made;
 }
 
 void Neighbourhood::release_predefined() {
+  if (!world_is_there()) return;
   for (const MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
     void* kept = nullptr;
     int found = 0;

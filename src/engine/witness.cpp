@@ -8,6 +8,7 @@
 
 #include "engine/file.hpp"
 #include "mpi/error.hpp"
+#include "mpi/job.hpp"
 
 namespace choir {
 namespace {
@@ -20,21 +21,12 @@ std::map<std::string, std::shared_ptr<trace::TraceWriter>>& writers() {
   return all;
 }
 
-/// A program that uses sessions only has no world.
-int rank_in_world() {
-  int rank = 0, has_world = 0;
-  check(PMPI_Initialized(&has_world));
-  if (has_world == 0) return 0;
-  check(PMPI_Comm_rank(MPI_COMM_WORLD, &rank));
-  return rank;
-}
-
 std::shared_ptr<trace::TraceWriter> writer_for(const std::string& folder) {
   if (folder.empty()) return nullptr;
   const std::lock_guard lock(writers_mutex);
   auto& writer = writers()[folder];
   if (!writer)
-    writer = std::make_shared<trace::TraceWriter>(folder, rank_in_world(), CHOIR_VERSION);
+    writer = std::make_shared<trace::TraceWriter>(folder, job_rank(), CHOIR_VERSION);
   return writer;
 }
 
@@ -43,7 +35,7 @@ std::shared_ptr<trace::TraceWriter> writer_for(const std::string& folder) {
 void warn_of(const trace::TraceWriter& writer) {
   static std::atomic<bool> warned{false};
   const auto error = writer.error();
-  if (!error.empty() && rank_in_world() == 0 && !warned.exchange(true)) warn("trace: " + error);
+  if (!error.empty() && job_rank() == 0 && !warned.exchange(true)) warn("trace: " + error);
 }
 
 }  // namespace
@@ -104,6 +96,14 @@ void Witness::report(Neighbourhood& hood, Room& room, const trace::StatsHeader& 
   totals_.set_maxima(maxima);
   const auto table = trace::stats_table(header, totals_, known);
   std::fwrite(table.data(), 1, table.size(), stderr);
+}
+
+void Witness::flush_traces() {
+  const std::lock_guard lock(writers_mutex);
+  for (auto& [folder, writer] : writers()) {
+    writer->flush();
+    warn_of(*writer);
+  }
 }
 
 void Witness::finish_traces() {

@@ -32,6 +32,8 @@ class Witness {
   void report_alone(const trace::StatsHeader& header, bool prints);
   /// The process's trace file, ended. Local; before MPI_Finalize.
   static void finish_traces();
+  /// What is recorded so far is in the files.
+  static void flush_traces();
 
  private:
   bool stats_;

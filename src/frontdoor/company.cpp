@@ -1,22 +1,22 @@
 #include "frontdoor/company.hpp"
 
-#include <atomic>
 #include <numeric>
 #include <vector>
 
 #include "mpi/error.hpp"
+#include "mpi/job.hpp"
 
 namespace choir {
 namespace {
 
-std::atomic<bool> world_used{false}, sessions_used{false};
-
 class Group {
  public:
-  explicit Group(MPI_Comm comm) { check(PMPI_Comm_group(comm, &group_)); }
+  explicit Group(MPI_Group group) : group_(group) {}
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
-  ~Group() { PMPI_Group_free(&group_); }
+  ~Group() {
+    if (group_ != MPI_GROUP_EMPTY) PMPI_Group_free(&group_);
+  }
   MPI_Group get() const { return group_; }
 
  private:
@@ -35,8 +35,15 @@ int rank_in(MPI_Comm comm) {
   return rank;
 }
 
+MPI_Group group_of(MPI_Comm comm) {
+  MPI_Group group = MPI_GROUP_NULL;
+  check(PMPI_Comm_group(comm, &group));
+  return group;
+}
+
 Company look_around(MPI_Comm comm) {
-  const Group here(comm), world(MPI_COMM_WORLD);
+  const Group here(group_of(comm)), world(job_group());
+  if (world.get() == MPI_GROUP_EMPTY) return {trace::Left::no_world, rank_in(comm) == 0};
   std::vector<int> ranks(static_cast<std::size_t>(size_of(comm))), in_world(ranks.size());
   std::iota(ranks.begin(), ranks.end(), 0);
   check(PMPI_Group_translate_ranks(here.get(), static_cast<int>(ranks.size()), ranks.data(),
@@ -69,7 +76,6 @@ int company_keyval() {
 }  // namespace
 
 Company company_of(MPI_Comm comm) {
-  if (sessions_used && !world_used) return {trace::Left::no_world, rank_in(comm) == 0};
   if (comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF) return {trace::Left::no, rank_in(comm) == 0};
   void* kept = nullptr;
   int found = 0;
@@ -79,8 +85,5 @@ Company company_of(MPI_Comm comm) {
   check(PMPI_Comm_set_attr(comm, company_keyval(), new Company(company)));
   return company;
 }
-
-void note_world() { world_used = true; }
-void note_session() { sessions_used = true; }
 
 }  // namespace choir

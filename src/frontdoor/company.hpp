@@ -23,9 +23,4 @@ struct Company {
 /// Kept with the communicator.
 Company company_of(MPI_Comm comm);
 
-/// MPI_Init was called. Only then there is a world.
-void note_world();
-/// MPI_Session_init was called.
-void note_session();
-
 }  // namespace choir

@@ -8,8 +8,10 @@
 
 #include "engine/known.hpp"
 #include "engine/progress.hpp"
+#include "engine/room.hpp"
 #include "frontdoor/recording.hpp"
 #include "frontdoor/requests.hpp"
+#include "mpi/job.hpp"
 
 namespace choir {
 
@@ -59,7 +61,9 @@ int wanted_thread_level(int asked) {
   return raise ? MPI_THREAD_MULTIPLE : asked;
 }
 
-void end_of_program() {
+namespace {
+
+void settle() {
   // Bytes the program handed over are written even if it never waited for them.
   int looks = 0;
   while (requests_outstanding() || Progress::instance().busy()) {
@@ -67,11 +71,45 @@ void end_of_program() {
     Progress::instance().poll();
     idle_moment(looks);
   }
+}
+
+/// Neither the world nor a session is left behind this.
+void end_of_mpi() {
+  settle();
   Progress::instance().stop();
   save_known();
-  Witness::finish_traces();
   finish_recording();
+}
+
+}  // namespace
+
+void end_of_world() {
+  if (open_sessions() > 0) {
+    settle();
+  } else {
+    end_of_mpi();
+    Witness::finish_traces();
+  }
   Neighbourhood::release_predefined();
 }
+
+#ifdef CHOIR_HAS_SESSIONS
+bool raise_thread_level(MPI_Info asked, Info& raised) {
+  if (wanted_thread_level(MPI_THREAD_SINGLE) != MPI_THREAD_MULTIPLE) return false;
+  MPI_Info info = MPI_INFO_NULL;
+  const int code = asked == MPI_INFO_NULL ? PMPI_Info_create(&info) : PMPI_Info_dup(asked, &info);
+  if (code != MPI_SUCCESS) return false;
+  raised = Info(info);
+  return PMPI_Info_set(info, "thread_level", "MPI_THREAD_MULTIPLE") == MPI_SUCCESS;
+}
+
+void end_of_session(MPI_Session session) {
+  if (!world_is_there() && open_sessions() == 1) {
+    end_of_mpi();
+    Witness::flush_traces();  // another session may follow; they are finished as the process ends
+  }
+  session_ends(session);
+}
+#endif
 
 }  // namespace choir

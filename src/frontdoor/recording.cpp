@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "mpi/error.hpp"
+#include "mpi/job.hpp"
 #include "place/recorder.hpp"
 
 namespace choir {
@@ -27,24 +28,17 @@ Recordings& recordings() {
   return *all;
 }
 
-int world_size() {
-  int size = 0;
-  check(PMPI_Comm_size(MPI_COMM_WORLD, &size));
-  return size;
-}
-
-/// Per rank of `comm`, its rank in MPI_COMM_WORLD: placement is about the job's ranks, whatever
-/// communicator a file was opened with. MPI_UNDEFINED for processes of another world.
-std::vector<int> world_ranks(MPI_Comm comm, std::size_t ranks) {
-  MPI_Group world = MPI_GROUP_NULL, mine = MPI_GROUP_NULL;
-  check(PMPI_Comm_group(MPI_COMM_WORLD, &world));
+/// Per rank of `comm`, its rank in the job: placement is about the job's ranks, whatever
+/// communicator a file was opened with. MPI_UNDEFINED for processes of another job.
+std::vector<int> ranks_in_job(MPI_Comm comm, std::size_t ranks) {
+  MPI_Group job = job_group(), mine = MPI_GROUP_NULL;
   check(PMPI_Comm_group(comm, &mine));
   std::vector<int> from(ranks), to(ranks);
   std::iota(from.begin(), from.end(), 0);
   const int code =
-      PMPI_Group_translate_ranks(mine, static_cast<int>(ranks), from.data(), world, to.data());
+      PMPI_Group_translate_ranks(mine, static_cast<int>(ranks), from.data(), job, to.data());
   PMPI_Group_free(&mine);
-  PMPI_Group_free(&world);
+  if (job != MPI_GROUP_EMPTY) PMPI_Group_free(&job);
   check(code);
   return to;
 }
@@ -66,7 +60,7 @@ std::vector<place::AccessRun> runs_of(const Access& access, std::size_t ranks) {
   return runs;
 }
 
-/// Collective: on rank 0 of the file, every rank's runs by its rank in the world; nothing
+/// Collective: on rank 0 of the file, every rank's runs by its rank in the job; nothing
 /// elsewhere.
 std::optional<place::GatheredRuns> gather(OpenFile& file,
                                           const std::vector<place::AccessRun>& mine) {
@@ -81,11 +75,11 @@ std::optional<place::GatheredRuns> gather(OpenFile& file,
   check(PMPI_Gatherv(mine.data(), bytes, MPI_BYTE, all.data(), counts.data(), places.data(),
                      MPI_BYTE, 0, comm));
   if (file.engine->hood().rank() != 0) return std::nullopt;
-  const auto in_world = world_ranks(comm, ranks);
-  std::vector<int> member(static_cast<std::size_t>(world_size()), -1);
+  const auto in_job = ranks_in_job(comm, ranks);
+  std::vector<int> member(static_cast<std::size_t>(job_size()), -1);
   for (std::size_t r = 0; r < ranks; ++r) {
-    if (in_world[r] == MPI_UNDEFINED) return std::nullopt;
-    member[static_cast<std::size_t>(in_world[r])] = static_cast<int>(r);
+    if (in_job[r] == MPI_UNDEFINED) return std::nullopt;
+    member[static_cast<std::size_t>(in_job[r])] = static_cast<int>(r);
   }
   place::GatheredRuns gathered;
   for (const int r : member) {
@@ -97,10 +91,9 @@ std::optional<place::GatheredRuns> gather(OpenFile& file,
   return gathered;
 }
 
-/// Files whose rank 0 is another rank of the world go to a file of their own, FILE.RANK.
+/// Files whose rank 0 is another rank of the job go to a file of their own, FILE.RANK.
 std::string path_for(const std::string& path) {
-  int rank = 0;
-  check(PMPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  const int rank = job_rank();
   return rank == 0 ? path : path + "." + std::to_string(rank);
 }
 
@@ -112,7 +105,7 @@ void add(OpenFile& file, const Access& access, bool is_call) {
   if (!gathered) return;
   const std::lock_guard lock(recordings().mutex);
   auto& recorder = recordings().by_path[path_for(path)];
-  if (!recorder) recorder = std::make_unique<place::Recorder>(world_size());
+  if (!recorder) recorder = std::make_unique<place::Recorder>(job_size());
   if (is_call)
     recorder->add_call(*gathered);
   else
@@ -135,7 +128,6 @@ void finish_recording() {
     } catch (const std::exception& e) {
       warn("the recording was not written: " + std::string(e.what()));
     }
-  recordings().by_path.clear();
 }
 
 }  // namespace choir

@@ -1,7 +1,7 @@
 // recording.hpp: CHOIR_RECORD: who neighbours whom in the files, gathered on rank 0 for `choir
 // place`.
 //
-// Ranks are those of MPI_COMM_WORLD, so that files of different communicators add up.
+// Ranks are those of the job, so that files of different communicators add up.
 // Collective over the file's ranks, and blocking: a recording run is not a production run.
 #pragma once
 

@@ -1,5 +1,6 @@
 #include "model/predict.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 

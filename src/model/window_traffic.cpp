@@ -1,4 +1,5 @@
 // window_traffic.cpp: exchanges through windows: who sends how much to which aggregator.
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <unordered_map>

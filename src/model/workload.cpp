@@ -1,5 +1,6 @@
 #include "model/workload.hpp"
 
+#include <algorithm>
 #include <random>
 #include <stdexcept>
 

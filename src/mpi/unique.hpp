@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "mpi/job.hpp"
+
 namespace choir {
 
 /// Frees what it holds. `null()` is a function: Open MPI's nulls are not constant expressions.
@@ -27,13 +29,6 @@ class Unique {
  private:
   Handle handle_;
 };
-
-/// After MPI_Finalize nothing may be freed, and nothing needs to be.
-inline bool mpi_is_over() {
-  int over = 0;
-  PMPI_Finalized(&over);
-  return over != 0;
-}
 
 /// Freeing a communicator is collective: rooms are emptied in the same order on every rank.
 struct CommTraits {

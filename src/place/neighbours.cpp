@@ -1,5 +1,6 @@
 #include "place/neighbours.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
 #include <optional>

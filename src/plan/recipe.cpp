@@ -1,6 +1,7 @@
 // recipe.cpp: from four choices to a plan.
 #include "plan/recipe.hpp"
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <stdexcept>

@@ -14,7 +14,7 @@ namespace choir {
 namespace {
 
 std::string text_of(const toml::value& value) {
-  if (value.is_string()) return value.as_string().str;
+  if (value.is_string()) return toml::get<std::string>(value);
   if (value.is_boolean()) return value.as_boolean() ? "1" : "0";
   if (value.is_integer()) return std::to_string(value.as_integer());
   if (value.is_floating()) return std::to_string(value.as_floating());

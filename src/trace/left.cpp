@@ -6,9 +6,10 @@ namespace {
 constexpr std::array<std::string_view, left_reasons> texts{
     "",
     "processes of another MPI_COMM_WORLD take part (spawned or connected)",
-    "the communicator comes from an MPI session",
+    "the MPI library does not say which processes the job has",
     "the file is open with MPI_MODE_SEQUENTIAL",
     "this is not a regular file that choir can open",
+    "a rank cannot reach the file that the MPI library has opened",
     "no shared memory for cycle buffers",
     "the strategy is set to native",
     "atomic mode is on",

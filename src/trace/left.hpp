@@ -19,6 +19,7 @@ enum class Left : std::uint8_t {
   no_world,
   sequential,
   not_regular,
+  unreachable,
   no_memory,
   strategy,
   atomic,
@@ -28,7 +29,7 @@ enum class Left : std::uint8_t {
   backwards,
   representation,
 };
-inline constexpr std::size_t left_reasons = 13;
+inline constexpr std::size_t left_reasons = 14;
 
 /// How many calls were left for each reason.
 using LeftCounts = std::array<std::int64_t, left_reasons>;

@@ -30,9 +30,8 @@ if [ "$mpi" = mpich ]; then
   # The lab makes MPICH ask each rank for its host; without that MPICH believes the machine file.
   lab run --mpi mpich -n 4 --machinefile "$dir/placement" --timeout 60 -- env -u PMI_SUBVERSION "${placed[@]}" >/dev/null
 else
-  lab exec -- timeout 60 mpirun.openmpi --allow-run-as-root --hostfile "$dir/hosts" --rankfile "$dir/placement" -np 4 \
-    --mca plm rsh --mca plm_rsh_agent "$here/nodesh" --mca plm_rsh_no_tree_spawn 1 --mca oob_tcp_if_include 10.78.0.0/24 \
-    --mca pml ob1 --mca btl tcp,vader,self --mca btl_tcp_if_include eth0 --mca orte_tmpdir_base /dev/shm \
+  mapfile -t mpirun < <(cd "$here" && python3 -B -c 'from choirlab import jobs; print(*jobs.openmpi_launcher(), sep="\n")')
+  lab exec -- timeout 60 "${mpirun[@]}" --hostfile "$dir/hosts" --rankfile "$dir/placement" -np 4 \
     --mca mpi_yield_when_idle 1 "${placed[@]}" >/dev/null
 fi
 

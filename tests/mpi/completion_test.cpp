@@ -306,7 +306,7 @@ void request_outlives_file(Checks& t) {
   t.expect_file(whole_file(t, 2), "two writes");
 }
 
-#if MPI_VERSION >= 4
+#ifdef CHOIR_HAS_LARGE_COUNT
 /// The large-count forms, nonblocking and split.
 void large_count_forms(Checks& t) {
   OpenFile fh(t, read_write);
@@ -555,7 +555,7 @@ constexpr NamedCheck checks[] = {
     {"failure_in_array", failure_in_array},
     {"failure_is_told_once", failure_is_told_once},
     {"request_outlives_file", request_outlives_file},
-#if MPI_VERSION >= 4
+#ifdef CHOIR_HAS_LARGE_COUNT
     {"large_count_forms", large_count_forms},
 #endif
     {"plans_are_not_mixed_up", plans_are_not_mixed_up},

@@ -22,7 +22,7 @@ struct Form {
   }
 };
 
-#if MPI_VERSION >= 4
+#ifdef CHOIR_HAS_LARGE_COUNT
 constexpr bool has_large_count = true;
 #define CHOIR_CALL(name, ...) (f.large_count ? name##_c(__VA_ARGS__) : name(__VA_ARGS__))
 #else

@@ -11,6 +11,7 @@ std::span<const NamedCheck> lessons_of_data();
 std::span<const NamedCheck> lessons_of_errors();
 std::span<const NamedCheck> lessons_of_files();
 std::span<const NamedCheck> lessons_of_names();
+std::span<const NamedCheck> lessons_of_large_counts();
 std::span<const NamedCheck> lessons_of_surroundings();
 
 /// Bytes that tell whose they are.

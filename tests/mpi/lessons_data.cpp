@@ -79,32 +79,6 @@ void large_call(Checks& t) {
   t.expect(found == data, "what was read back");
 }
 
-/// More than 2^31 elements in one call, which only the large-count functions can say.
-void large_count([[maybe_unused]] Checks& t) {
-#if MPI_VERSION >= 4
-  constexpr MPI_Count large = (MPI_Count{1} << 31) + 4096;
-  const MPI_Count count = t.rank == 0 ? large : 100;
-  Bytes data(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < data.size(); i += 97)
-    data[i] = static_cast<unsigned char>(mix(i + static_cast<std::size_t>(t.rank)));
-  const MPI_Offset at = t.rank == 0 ? 0 : large + 128 * t.rank;
-  OpenFile fh(t, read_write);
-  MPI_Status status;
-  MPI_Count moved = 0;
-  t.expect_success(MPI_File_write_at_all_c(fh, at, data.data(), count, MPI_BYTE, &status),
-                   "write of more than 2^31 elements");
-  MPI_Get_elements_x(&status, MPI_BYTE, &moved);
-  t.expect(moved == count, "elements of a large write");
-  make_visible(t, fh);
-  Bytes found(data.size());
-  t.expect_success(MPI_File_read_at_all_c(fh, at, found.data(), count, MPI_BYTE, &status),
-                   "read of more than 2^31 elements");
-  MPI_Get_elements_x(&status, MPI_BYTE, &moved);
-  t.expect(moved == count, "elements of a large read");
-  t.expect(found == data, "what was read back");
-#endif
-}
-
 void read_past_end(Checks& t) {
   t.create_file(pattern(1000, 5));
   OpenFile fh(t, MPI_MODE_RDONLY);
@@ -362,7 +336,6 @@ constexpr NamedCheck checks[] = {
     {"empty_ranks", empty_ranks},
     {"uneven_sizes", uneven_sizes},
     {"large_call", large_call},
-    {"large_count", large_count},
     {"read_past_end", read_past_end},
     {"write_only_with_holes", write_only_with_holes},
     {"nested_types", nested_types},

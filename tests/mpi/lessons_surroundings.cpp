@@ -128,7 +128,37 @@ void sub_communicators(Checks& t) {
   MPI_Comm_free(&half);
 }
 
+/// What a program promises of its own messages on a communicator (MPI-4) binds none of choir's.
+void communicator_promises(Checks& t) {
+  MPI_Info promises;
+  MPI_Info_create(&promises);
+  for (const char* promise : {"mpi_assert_no_any_tag", "mpi_assert_no_any_source",
+                              "mpi_assert_exact_length", "mpi_assert_allow_overtaking"})
+    MPI_Info_set(promises, promise, "true");
+  MPI_Comm comm;
+  MPI_Comm_dup_with_info(MPI_COMM_WORLD, promises, &comm);
+  {
+    OpenFile fh(t, read_write, comm);
+    set_interleaved_view(t, fh, 64);
+    for (int i = 0; i < 5; ++i) {
+      Bytes mine = pattern(64000, 10 * i + t.rank);
+      MPI_Request request;
+      MPI_Status status;
+      t.expect_success(
+          MPI_File_iwrite_at_all(fh, 64000 * i, mine.data(), 64000, MPI_BYTE, &request), "iwrite");
+      t.expect_success(MPI_Wait(&request, &status), "wait");
+      Bytes found(64000);
+      t.expect_success(MPI_File_read_at_all(fh, 64000 * i, found.data(), 64000, MPI_BYTE, &status),
+                       "read");
+      t.expect(found == mine, "data on a communicator with promises");
+    }
+  }
+  MPI_Comm_free(&comm);
+  MPI_Info_free(&promises);
+}
+
 constexpr NamedCheck checks[] = {
+    {"communicator_promises", communicator_promises},
     {"wildcard_receives", wildcard_receives},
     {"thread_multiple", thread_multiple},
     {"comm_self", comm_self},

@@ -16,6 +16,7 @@
 
 #include "common/numbers.hpp"
 #include "common/output.hpp"
+#include "common/version.hpp"
 #include "input.hpp"
 #include "report.hpp"
 #include "studies.hpp"
@@ -172,6 +173,7 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   CLI::App app{"Studies which ranks should do the I/O of which files.", "choir assign"};
+  choir::tools::add_version(app);
   Options options;
   try {
     add_options(app, options);

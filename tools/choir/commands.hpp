@@ -25,7 +25,7 @@ int run_tool(const std::string& name, const Arguments& arguments);
 /// Names of the tools that can be run, sorted.
 std::vector<std::string> tool_names();
 
-/// Parses options; false if the user asked for help, which is then printed.
+/// Parses options; false if the user asked for help or the version, which is then printed.
 bool parse_options(CLI::App& app, const Arguments& arguments);
 
 /// Adds a library behind those that LD_PRELOAD already names.

@@ -13,6 +13,7 @@
 
 #include "commands.hpp"
 #include "common/in_force.hpp"
+#include "common/version.hpp"
 
 namespace choir::command {
 namespace {
@@ -186,10 +187,14 @@ void execute(const std::string& path, const std::string& shown_name, const Argum
 }
 
 bool parse_options(CLI::App& app, const Arguments& arguments) {
+  tools::add_version(app);
   try {
     app.parse(Arguments(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
     fmt::print("{}", app.help());
+    return false;
+  } catch (const CLI::CallForVersion& version) {
+    fmt::print("{}\n", version.what());
     return false;
   } catch (const CLI::ParseError& e) {
     throw UsageError(fmt::format("{}; see {} --help", e.what(), app.get_name()));

@@ -10,9 +10,9 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "choir_version.hpp"
 #include "common/numbers.hpp"
 #include "common/output.hpp"
+#include "common/version.hpp"
 #include "runs.hpp"
 
 namespace {
@@ -77,7 +77,7 @@ int main(int argc, char** argv) {
   std::string table;
   CLI::App app{"Runs an MPI program natively and under choir in turn, and compares times and bytes",
                "choir compare"};
-  app.set_version_flag("--version", "choir " CHOIR_VERSION);
+  choir::tools::add_version(app);
   app.footer(
       "choir compare [OPTIONS] -- mpiexec -n 4 ./app ARGUMENTS\n"
       "The programs run in this folder. {} in an argument becomes a folder of each run's own.\n"

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/numbers.hpp"
+#include "common/version.hpp"
 #include "measure.hpp"
 
 namespace {
@@ -102,7 +103,8 @@ void check(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app{"choir iobench: bandwidth, request cost and seeks of a file system"};
+  CLI::App app{"Bandwidth, request cost and seeks of a file system", "choir iobench"};
+  choir::tools::add_version(app);
   app.add_option("directory", options.directory, "where the test file is made")
       ->required()
       ->check(CLI::ExistingDirectory);

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "choir_version.hpp"
 #include "common/in_force.hpp"
 #include "common/output.hpp"
+#include "common/version.hpp"
 #include "select/explain.hpp"
 #include "select/store.hpp"
 
@@ -89,7 +89,7 @@ void forget(const std::string& path, const std::string& pattern) {
 
 int main(int argc, char** argv) {
   CLI::App app{"What earlier runs found out about strategies, per class of calls", "choir memory"};
-  app.set_version_flag("--version", CHOIR_VERSION);
+  choir::tools::add_version(app);
   app.require_subcommand(1);
   std::string path;
   std::string pattern;

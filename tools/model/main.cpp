@@ -11,6 +11,7 @@
 
 #include "common/numbers.hpp"
 #include "common/output.hpp"
+#include "common/version.hpp"
 #include "figures.hpp"
 #include "measured.hpp"
 #include "report.hpp"
@@ -202,7 +203,8 @@ int main(int argc, char** argv) {
   Options options;
   options.scenario.parameters.cycle_bytes = 0;  // as the runtime would have it
   options.scenario.parameters.most_cycle_bytes = 16 << 20;
-  CLI::App app{"choir model: predicts strategies on an imaginary machine"};
+  CLI::App app{"Predicts strategies on an imaginary machine", "choir model"};
+  choir::tools::add_version(app);
   add_workload(app, options.scenario.workload);
   add_machine(app, options);
   add_settings(app, options);

@@ -23,6 +23,8 @@
 #include <thread>
 #include <vector>
 
+#include "common/version.hpp"
+
 namespace {
 
 struct Options {
@@ -223,7 +225,8 @@ int run(const Options& options, int rank) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app{"choir netbench: latency and bandwidth inside nodes and between them"};
+  CLI::App app{"Latency and bandwidth inside nodes and between them", "choir netbench"};
+  choir::tools::add_version(app);
   app.add_option("--bytes", options.bytes, "message for the bandwidth")
       ->check(CLI::Range(1, 1 << 30))
       ->capture_default_str();

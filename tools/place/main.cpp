@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -13,6 +14,7 @@
 
 #include "benchmark.hpp"
 #include "common/numbers.hpp"
+#include "common/version.hpp"
 #include "inputs.hpp"
 #include "place/heatmap.hpp"
 #include "place/output.hpp"
@@ -245,8 +247,9 @@ void run(const Options& o) {
 
 int main(int argc, char** argv) {
   choir::place::Options options;
-  CLI::App app{
-      "choir place: where the ranks of a program should run, from what it does to its files"};
+  CLI::App app{"Where the ranks of a program should run, from what it does to its files",
+               "choir place"};
+  choir::tools::add_version(app);
   choir::place::add_options(app, options);
   try {
     app.parse(argc, argv);

@@ -5,8 +5,8 @@
 #include <exception>
 
 #include "advice.hpp"
-#include "choir_version.hpp"
 #include "common/output.hpp"
+#include "common/version.hpp"
 
 namespace {
 
@@ -54,7 +54,7 @@ void print_advice(const std::vector<Advice>& advice) {
 
 int main(int argc, char** argv) {
   CLI::App app{"Explains a choir trace in the terminal", "choir explain"};
-  app.set_version_flag("--version", CHOIR_VERSION);
+  choir::tools::add_version(app);
   std::string path;
   app.add_option("TRACE", path, "folder given as CHOIR_TRACE, or one rank's file")->required();
   try {

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "choir_version.hpp"
 #include "common/output.hpp"
+#include "common/version.hpp"
 #include "page.hpp"
 
 namespace {
@@ -33,7 +33,7 @@ std::string name_of(const std::string& path) {
 int main(int argc, char** argv) {
   using namespace choir::report;
   CLI::App app{"Makes a self-contained page from a choir trace", "choir report"};
-  app.set_version_flag("--version", CHOIR_VERSION);
+  choir::tools::add_version(app);
   std::string path, output = "report.html";
   app.add_option("TRACE", path, "folder given as CHOIR_TRACE, or one rank's file")->required();
   app.add_option("-o,--output", output, "the page to write")->capture_default_str();

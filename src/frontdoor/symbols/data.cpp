@@ -90,7 +90,7 @@ ORDERED_CALLS(read, NOT_CONST, int, )
 ORDERED_CALLS(write, const, int, )
 SPLIT_ENDS(read, NOT_CONST)
 SPLIT_ENDS(write, const)
-#if MPI_VERSION >= 4
+#ifdef CHOIR_HAS_LARGE_COUNT
 DATA_CALLS(read, NOT_CONST, MPI_Count, _c)
 DATA_CALLS(write, const, MPI_Count, _c)
 ORDERED_CALLS(read, NOT_CONST, MPI_Count, _c)

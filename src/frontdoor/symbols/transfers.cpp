@@ -86,7 +86,7 @@ int exchange(MPI_Status* status, Receive&& receive, Send&& send) {
                  }))
 
 TRANSFERS(int, )
-#if MPI_VERSION >= 4
+#ifdef CHOIR_HAS_LARGE_COUNT
 TRANSFERS(MPI_Count, _c)
 #endif
 

@@ -4,6 +4,7 @@ Ranks of a node share memory and nothing else is shared between nodes, so both M
 mpiexec runs on the head and reaches nodes through nodesh, which stands where ssh would.
 """
 import os
+import re
 import signal
 import subprocess
 import time
@@ -56,16 +57,35 @@ def mpich_command(hostfile, options, by_rank):
     return command + ["-genv", "LD_PRELOAD", preload, "-genv", "CHOIR_LAB_IDLE", options.idle]
 
 
-def openmpi_command(hostfile, options, by_rank):
-    settings = {
-        "plm": "rsh", "plm_rsh_agent": NODESH, "plm_rsh_no_tree_spawn": "1",
-        "oob_tcp_if_include": network.CONTROL_NETWORK, "pml": "ob1", "btl": "tcp,vader,self",
-        "btl_tcp_if_include": "eth0", "orte_tmpdir_base": "/dev/shm", "mpi_yield_when_idle": "1" if options.idle == "yield" else "0",
-    }
-    command = ["mpirun.openmpi", "--allow-run-as-root", "--hostfile", str(hostfile), "--bind-to", "none",
-               "--oversubscribe", "--map-by", "seq" if by_rank else f"ppr:{options.ppn}:node", "-np", str(options.n)]
+def openmpi_major():
+    """4: ORTE starts the ranks, 5: PRRTE does."""
+    told = subprocess.run(["mpirun.openmpi", "--version"], capture_output=True, text=True, check=False).stdout
+    version = re.search(r"\(Open MPI\) (\d+)", told)
+    return int(version[1]) if version else 4
+
+
+def openmpi_launcher():
+    """How mpirun reaches the lab's nodes, over the lab's network: options of its own."""
+    if openmpi_major() < 5:
+        option, settings = "--mca", {
+            "plm": "rsh", "plm_rsh_agent": NODESH, "plm_rsh_no_tree_spawn": "1",
+            "oob_tcp_if_include": network.CONTROL_NETWORK, "orte_tmpdir_base": "/dev/shm"}
+    else:
+        option, settings = "--prtemca", {
+            "plm": "ssh", "plm_ssh_agent": NODESH, "plm_ssh_no_tree_spawn": "1", "prte_tmpdir_base": "/dev/shm"}
+    words = ["mpirun.openmpi", "--allow-run-as-root"]
     for key, value in settings.items():
-        command += ["--mca", key, value]
+        words += [option, key, value]
+    for key, value in {"pml": "ob1", "btl": "tcp,vader,self", "btl_tcp_if_include": "eth0"}.items():
+        words += ["--mca", key, value]
+    return words
+
+
+def openmpi_command(hostfile, options, by_rank):
+    mapping = "seq" if by_rank else f"ppr:{options.ppn}:node"
+    command = [*openmpi_launcher(), "--hostfile", str(hostfile), "--bind-to", "none",
+               "--map-by", f"{mapping}:oversubscribe", "-np", str(options.n)]
+    command += ["--mca", "mpi_yield_when_idle", "1" if options.idle == "yield" else "0"]
     return command + (["-x", f"LD_PRELOAD={options.preload}"] if options.preload else [])
 
 

@@ -50,7 +50,8 @@ TEST(Size, WhatIsNotASizeIsRefusedAndChangesNothing) {
 RC_GTEST_PROP(SizeProperty, AnyNumberWithAnyUnit, ()) {
   const auto number = *rc::gen::inRange<std::int64_t>(0, 1 << 30);
   std::int64_t bytes = -1;
-  for (const auto& [unit, shift] : {std::pair{"", 0}, {"K", 10}, {"MiB", 20}, {"gb", 30}}) {
+  const std::pair<const char*, int> units[] = {{"", 0}, {"K", 10}, {"MiB", 20}, {"gb", 30}};
+  for (const auto& [unit, shift] : units) {
     RC_ASSERT(parse_size(std::to_string(number) + unit, bytes));
     RC_ASSERT(bytes == number << shift);
   }
@@ -101,9 +102,9 @@ TEST(Entries, ABadValueIsOneWarningThatSaysEverything) {
     const auto before = known.get(settings);
     const auto warnings = apply_entries(settings, {{key, value, "some-file.toml"}});
     ASSERT_EQ(warnings.size(), 1U) << key << "=" << value;
-    for (const std::string& word :
-         {std::string(key), "\"" + std::string(value) + "\"", std::string("some-file.toml"),
-          std::string(known.accepted), before})
+    const std::string said[] = {key, "\"" + std::string(value) + "\"", "some-file.toml",
+                                known.accepted, before};
+    for (const auto& word : said)
       EXPECT_TRUE(mentions(warnings[0], word)) << word << " in: " << warnings[0];
     EXPECT_EQ(known.get(settings), before) << "the value in force stays";
     EXPECT_TRUE(settings.sources.empty());

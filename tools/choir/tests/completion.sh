@@ -21,6 +21,8 @@ completes subarray4d choir bench sub
 completes --drop-caches choir bench vector --drop
 completes static_segmentation choir bench vector --contenders static
 completes --threshold choir bench compare --thr
+completes --version choir run --v
+completes --version choir info --v
 
 set -euo pipefail
 for tool in $("$choir" info --json | /usr/bin/python3 -c 'import json, sys; print(*json.load(sys.stdin)["tools"])'); do
