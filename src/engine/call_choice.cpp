@@ -50,7 +50,8 @@ Situation Call::situation_of(const PlanEntry& pattern) const {
           (file_.facts().mode & MPI_MODE_WRONLY) == 0,
           ground_.is_new,
           ground_.prepared,
-          file_.written_bytes()};
+          file_.written_bytes(),
+          &file_.facts().costs};
 }
 
 /// The strategy of this call if everyone asks as before; nothing while it is still being chosen.

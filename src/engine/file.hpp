@@ -29,6 +29,7 @@ struct FileFacts {
   std::optional<StripeLayout> stripes;
   int first = 0;          ///< of its ranks, in MPI_COMM_WORLD
   int opened_before = 0;  ///< by that rank's process; counted while there is a trace
+  MachineCosts costs{};   ///< what estimates are computed from
 };
 
 class File final : public FileAccess {

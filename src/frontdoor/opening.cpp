@@ -17,8 +17,10 @@
 #include "frontdoor/company.hpp"
 #include "frontdoor/lifecycle.hpp"
 #include "frontdoor/requests.hpp"
+#include "mpi/host_costs.hpp"
 #include "mpi/real.hpp"
 #include "mpi/unique.hpp"
+#include "settings/machines.hpp"
 
 namespace choir {
 namespace {
@@ -113,6 +115,7 @@ struct Found {
   std::int64_t device, inode, size, stripe_unit;
   int servers, local, exists;
   int first, opened_before;
+  MachineCosts costs;
 };
 
 Found look_at(const std::string& path) {
@@ -137,6 +140,20 @@ Found look_at(const std::string& path) {
   return found;
 }
 
+/// The figures for files of this device, by rank 0's machine files; they are read once. Warns.
+MachineCosts costs_for(const std::string& setting, std::int64_t device) {
+  static std::mutex mutex;
+  static std::map<std::string, Machines> known;
+  const std::lock_guard lock(mutex);
+  auto found = known.find(setting);
+  if (found == known.end()) found = known.emplace(setting, Machines(setting)).first;
+  const auto* const measured = found->second.costs_for(device);
+  for (const auto& text : found->second.take_warnings()) warn(text);
+  auto costs = measured != nullptr ? *measured : usual_machine;
+  costs.host = host_costs();
+  return costs;
+}
+
 /// How often this process has asked that before.
 int count_opening(const std::string& path) {
   static std::mutex mutex;
@@ -156,6 +173,7 @@ FileFacts facts_from(const Found& found, std::string path, int mode) {
   facts.size = found.size;
   facts.first = found.first;
   facts.opened_before = found.opened_before;
+  facts.costs = found.costs;
   if (found.servers > 0) facts.stripes = StripeLayout{found.stripe_unit, found.servers};
   return facts;
 }
@@ -236,6 +254,7 @@ trace::Left attach_engine(MPI_Comm comm, const char* name, int mode, Settings se
     found = look_at(path);
     found.first = rank_in(MPI_COMM_WORLD);
     found.opened_before = opened_before;
+    if (found.exists != 0) found.costs = costs_for(settings.machine, found.device);
   }
   check(PMPI_Bcast(&found, sizeof found, MPI_BYTE, 0, comm));
   if (found.exists == 0) return trace::Left::not_regular;

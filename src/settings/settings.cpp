@@ -173,6 +173,8 @@ std::vector<Key> make_keys() {
                "who neighbours whom in the files, for choir place"),
       text_key("fault", &Settings::fault, "op=..,after=..,error=..", "a faulty device, for tests"),
       memory_key(),
+      text_key("machine", &Settings::machine, "auto, off or a file",
+               "what choir measure found out about this kind of node"),
       int_key("examine_calls", &Settings::examine_calls, 1, 1000, "a number from 1",
               "calls each candidate serves when it is examined"),
       fraction_key("drift", &Settings::drift, "0 to 1",

@@ -44,6 +44,7 @@ struct Settings {
   std::string record;
   std::string fault;
   std::string memory = "on";
+  std::string machine = "auto";
   int examine_calls = 3;
   double drift = 0.15;
   std::int64_t mapped_bytes = std::int64_t{1} << 30;
