@@ -36,7 +36,8 @@ struct Result {
   std::string strategy;  // read back from the file's info
   std::string reason;    // likewise: why that strategy served
   std::vector<double> seconds;
-  std::string error;  // empty: fine
+  double estimated_seconds = 0;  // of a step, by choir; 0: it has no estimate
+  std::string error;             // empty: fine
   bool verified = false;
   bool stopped_early = false;
 };

@@ -22,6 +22,7 @@
 #include "common/numbers.hpp"
 #include "common/version.hpp"
 #include "driver.hpp"
+#include "estimates.hpp"
 #include "leftovers.hpp"
 #include "loading.hpp"
 #include "machine.hpp"
@@ -239,6 +240,10 @@ WorkloadReport run_workload(const Workload& workload, const Options& options, bo
     const bool wanted = operation == Operation::write ? options.write : options.read;
     if (!wanted) continue;
     auto results = run_operation(operation, program, options.driver, progress);
+    const auto estimated =
+        estimates_of(options.driver.contenders, program,
+                     {operation, options.driver.fresh, options.driver.directory});
+    for (std::size_t i = 0; i < results.size(); ++i) results[i].estimated_seconds = estimated[i];
     report.results.insert(report.results.end(), results.begin(), results.end());
   }
   return report;

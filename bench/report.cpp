@@ -89,6 +89,7 @@ nlohmann::json json_of(const WorkloadReport& report) {
                        {"seconds", result.seconds},
                        {"best_seconds", summary.best},
                        {"median_seconds", summary.median},
+                       {"estimated_seconds", result.estimated_seconds},
                        {"spread", summary.spread},
                        {"best_mb_s", megabytes_per_second(report, summary.best)},
                        {"median_mb_s", megabytes_per_second(report, summary.median)},

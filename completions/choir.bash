@@ -59,7 +59,7 @@ _choir() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    local commands='run info assign bench compare explain iobench memory model netbench place report'
+    local commands='run info assign bench compare explain iobench measure memory model netbench place report'
     COMPREPLY=($(compgen -W "$commands --help --version" -- "$cur"))
     return
   fi

@@ -37,7 +37,7 @@ struct FileFacts {
   std::string known;      ///< what rank 0 knows of strategies here
   select::Site site;      ///< on rank 0, which keeps what is known
   int open_files = 1;     ///< of which its process is rank 0, with this one
-  bool measured = false;  ///< the estimates rest on figures of this machine
+  MachineCosts costs{};   ///< what estimates are computed from
 };
 
 class File final : public FileAccess {

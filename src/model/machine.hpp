@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "plan/machine_costs.hpp"
+
 namespace choir::model {
 
 struct Link {
@@ -28,13 +30,13 @@ struct Servers {
 struct Machine {
   int ranks = 16;
   int nodes = 4;
-  int cores = 4;               ///< per node
-  Link between{30e-6, 117e6};  ///< one node's link to the others, each way
-  Link inside{0.5e-6, 4e9};    ///< one core copying through shared memory
-  double message_s = 5e-6;     ///< processor time of one message at either end
-  double piece_s = 10e-9;      ///< processor time of one piece
-  bool shared_cores = false;   ///< all nodes share `cores` cores, as in a lab on one computer
-  double wait_s = 0;           ///< until a waiting rank gets its turn on a busy core
+  int cores = 4;                                      ///< per node
+  Link between{30e-6, 117e6};                         ///< one node's link to the others, each way
+  Link inside{0.5e-6, 1 / usual_machine.copy.at(1)};  ///< one core copying through shared memory
+  double message_s = 5e-6;               ///< processor time of one message at either end
+  double piece_s = usual_machine.piece;  ///< processor time of one piece
+  bool shared_cores = false;  ///< all nodes share `cores` cores, as in a lab on one computer
+  double wait_s = 0;          ///< until a waiting rank gets its turn on a busy core
   /// Messages up to this arrive also while the receiver sits in a system call, as MPI libraries
   /// send small ones; longer ones wait until it is back.
   std::int64_t eager_bytes = 0;

@@ -205,7 +205,7 @@ Prediction Model::predict_native(const Call& call) const {
   p.memory_per_aggregator = 2 * native_cycle_bytes + native.most_list_bytes;
   p.memory_per_node = p.memory_per_aggregator + 16 * static_cast<std::int64_t>(call.ranks.size());
   p.traffic.messages_between_nodes += native.alltoall_messages;
-  add_times(p, plan, total_pieces(call) * 4);
+  add_times(p, plan, total_pieces(call) * static_cast<std::int64_t>(romio_costs.pieces));
   // Lists travel before any data, every cycle begins with an all-to-all, and nothing overlaps.
   const double nodes = topology_.nodes();
   const double lists = static_cast<double>(native.list_bytes) / nodes / m.between.bandwidth;

@@ -173,6 +173,8 @@ std::vector<Key> make_keys() {
                "who neighbours whom in the files, for choir place"),
       text_key("fault", &Settings::fault, "op=..,after=..,error=..", "a faulty device, for tests"),
       memory_key(),
+      text_key("machine", &Settings::machine, "auto, off or a file",
+               "what choir measure found out about this kind of node"),
       word_key("examine", &Settings::examine, "auto or paper",
                "how auto finds out: on a budget, or as in the Orthrus paper", {"auto", "paper"}),
       size_key("mapped_bytes", &Settings::mapped_bytes, 0, std::int64_t{64} * gib, "a size",

@@ -44,6 +44,7 @@ struct Settings {
   std::string record;
   std::string fault;
   std::string memory = "on";
+  std::string machine = "auto";
   std::string examine = "auto";
   std::int64_t mapped_bytes = std::int64_t{1} << 30;
   std::int64_t plan_cache_bytes = std::int64_t{16} << 20;

@@ -22,6 +22,7 @@ std::string summary_of(const std::string& tool) {
       {"compare", "is a program faster under choir, and are its bytes the same"},
       {"explain", "what a trace says, in the terminal"},
       {"iobench", "measure what the storage can do"},
+      {"measure", "what moving bytes costs on this kind of node"},
       {"memory", "what earlier runs found fastest"},
       {"model", "predict strategies for machines you do not have"},
       {"netbench", "measure what the network can do"},

@@ -24,7 +24,7 @@ using namespace choir::model;
 struct Options {
   Scenario scenario;
   std::vector<std::string> strategies{"all"};
-  std::string netbench, iobench, plot, figure;
+  std::string machine, netbench, iobench, plot, figure;
   double seek_ms = -1;
   bool read = false, known = false, json = false;
 };
@@ -106,6 +106,8 @@ void add_machine(CLI::App& app, Options& options) {
   app.add_flag("--in-turn", m.servers.in_turn,
                "a client sends the parts of a request one after the other")
       ->group("Machine");
+  app.add_option("--machine", options.machine, "a node as measured by choir measure")
+      ->group("Machine");
   app.add_option("--netbench", options.netbench, "links as measured by choir netbench")
       ->group("Machine");
   app.add_option("--iobench", options.iobench, "servers as measured by choir iobench")
@@ -170,6 +172,7 @@ void run_figure(const Options& options) {
 
 void run_scenario(Options& options) {
   auto& machine = options.scenario.machine;
+  if (!options.machine.empty()) use_machine_file(machine, options.machine);
   if (!options.netbench.empty()) use_netbench(machine, options.netbench);
   if (!options.iobench.empty()) use_iobench(machine, options.iobench);
   auto& cycle_bytes = options.scenario.parameters.cycle_bytes;

@@ -1,8 +1,11 @@
 #include "measured.hpp"
 
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+
+#include "settings/machine_file.hpp"
 
 namespace choir::model {
 namespace {
@@ -50,6 +53,19 @@ void use_netbench(Machine& machine, const std::string& path) {
     use(machine.inside.bandwidth, mean(document.at("bandwidth_Bps"), true));
   } catch (const nlohmann::json::exception& e) {
     throw std::runtime_error(path + ": " + e.what());
+  }
+}
+
+void use_machine_file(Machine& machine, const std::string& path) {
+  std::ifstream in(path);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (!in) throw std::runtime_error(path + ": cannot be read");
+  try {
+    const auto measured = parse_machine(text);
+    if (const double byte_s = measured.costs.copy.at(1); byte_s > 0)
+      machine.inside.bandwidth = 1 / byte_s;
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(path + ": " + error.what());
   }
 }
 

@@ -11,6 +11,9 @@ namespace choir::model {
 /// std::runtime_error.
 void use_netbench(Machine& machine, const std::string& path);
 
+/// What one core copies, from a machine file of `choir measure`. Throws std::runtime_error.
+void use_machine_file(Machine& machine, const std::string& path);
+
 /// One server's bandwidth, seek and request cost from a choir-io document. Throws
 /// std::runtime_error.
 void use_iobench(Machine& machine, const std::string& path);
