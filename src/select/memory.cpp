@@ -12,9 +12,11 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <functional>
+
+#include "files/output.hpp"
+#include "files/trust.hpp"
 
 namespace choir::select {
 
@@ -22,18 +24,8 @@ namespace {
 
 constexpr std::size_t max_file_bytes = 4 << 20;
 
-struct Descriptor {
-  int fd = -1;
-  explicit Descriptor(int f) : fd(f) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-};
-
 std::string failure(const char* doing, const std::string& path) {
-  return std::string("cannot ") + doing + " " + path + ": " + std::strerror(errno);
+  return std::string("cannot ") + doing + " " + path + ": " + files::reason(errno);
 }
 
 /// Names come from the kernel and from configuration files: keep the line format safe.
@@ -90,14 +82,6 @@ std::string format_line(const MemoryEntry& e) {
   return head + e.key.file_system + '\t' + e.key.version + '\t' + e.strategy + tail;
 }
 
-std::optional<std::string> make_folders(const std::string& file) {
-  for (std::size_t at = file.find('/', 1); at != std::string::npos; at = file.find('/', at + 1)) {
-    const auto folder = file.substr(0, at);
-    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return failure("create", folder);
-  }
-  return std::nullopt;
-}
-
 /// Waits at most two seconds: a job must not hang at exit because of a stuck neighbour.
 bool lock_briefly(int fd) {
   for (int attempt = 0; attempt < 200; ++attempt) {
@@ -110,21 +94,11 @@ bool lock_briefly(int fd) {
   return false;
 }
 
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const auto n = ::write(fd, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return true;
-}
-
 std::optional<std::string> replace_file(const std::string& path, const std::string& text) {
   auto temporary = path + ".XXXXXX";
-  const Descriptor out(::mkstemp(temporary.data()));
-  if (out.fd < 0) return failure("create", temporary);
-  if (!write_all(out.fd, text) || ::fsync(out.fd) != 0 ||
+  const files::Descriptor out(::mkstemp(temporary.data()));
+  if (out.get() < 0) return failure("create", temporary);
+  if (!files::write_all(out.get(), text) || ::fsync(out.get()) != 0 ||
       ::rename(temporary.c_str(), path.c_str()) != 0) {
     auto why = failure("write", path);
     ::unlink(temporary.c_str());
@@ -133,29 +107,31 @@ std::optional<std::string> replace_file(const std::string& path, const std::stri
   return std::nullopt;
 }
 
-/// A link stays a link.
-std::string resolved(const std::string& path) {
-  char* const target = ::realpath(path.c_str(), nullptr);
-  if (target == nullptr) return path;
-  std::string found = target;
-  std::free(target);
-  return found;
+/// Replacing a link would break it, and writing through it is for its owner to decide. Sets errno.
+bool is_link(const std::string& path) {
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0 || !S_ISLNK(info.st_mode)) return false;
+  errno = ELOOP;
+  return true;
 }
 
 std::optional<std::string> update(const std::string& path,
                                   const std::function<void(Memory&)>& change) {
   if (path.empty()) return "no place for the memory: neither XDG_CACHE_HOME nor HOME is set";
-  if (auto why = make_folders(path)) return why;
+  if (is_link(path)) return failure("write", path);
+  if (const auto cut = path.rfind('/'); cut != std::string::npos && cut > 0)
+    if (!files::make_folders(path.substr(0, cut), 0700))
+      return failure("create", path.substr(0, cut));
   const auto lock_path = path + ".lock";
-  const Descriptor lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (lock.fd < 0) return failure("open", lock_path);
-  if (!lock_briefly(lock.fd)) return failure("lock", lock_path);
+  const files::Descriptor lock(files::open_own(lock_path, 0600));
+  if (lock.get() < 0) return failure("open", lock_path);
+  if (!lock_briefly(lock.get())) return failure("lock", lock_path);
   std::string unreadable;
   Memory memory = load_memory(path, &unreadable);
   if (!unreadable.empty()) return unreadable;  // rather keep a file we cannot read than lose it
   change(memory);
   memory.trim();
-  return replace_file(resolved(path), memory.serialise());
+  return replace_file(path, memory.serialise());
 }
 
 }  // namespace
@@ -215,20 +191,20 @@ Memory Memory::parse(std::string_view text, std::size_t* skipped) {
 
 Memory load_memory(const std::string& path, std::string* why) {
   if (path.empty()) return {};
-  const Descriptor in(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  if (in.fd < 0) {
+  const files::Descriptor in(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (in.get() < 0) {
     if (errno != ENOENT && why) *why = failure("open", path);
     return {};
   }
   struct stat info {};
-  if (::fstat(in.fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+  if (::fstat(in.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
     if (why) *why = path + " is no file";
     return {};
   }
   std::string text;
   char piece[16384];
   while (text.size() < max_file_bytes) {
-    const auto n = ::read(in.fd, piece, sizeof piece);
+    const auto n = ::read(in.get(), piece, sizeof piece);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
       if (why) *why = failure("read", path);

@@ -108,13 +108,22 @@ TEST_F(MemoryFile, AFileOfSomethingElseIsLeftAlone) {
   EXPECT_TRUE(store_memory(folder_, {entry(1)}).has_value());
 }
 
-TEST_F(MemoryFile, ALinkStaysALink) {
+TEST_F(MemoryFile, NothingIsWrittenThroughALink) {
   const auto link = folder_ + "/link";
   ASSERT_EQ(store_memory(path_, {entry(1)}), std::nullopt);
   std::filesystem::create_symlink(path_, link);
-  ASSERT_EQ(store_memory(link, {entry(2)}), std::nullopt);
+  const auto why = store_memory(link, {entry(2)});
+  ASSERT_TRUE(why.has_value());
+  EXPECT_NE(why->find("it is a link"), std::string::npos) << *why;
   EXPECT_TRUE(std::filesystem::is_symlink(link));
-  EXPECT_EQ(load_memory(path_).size(), 2u);
+  EXPECT_EQ(load_memory(path_).size(), 1u);
+}
+
+TEST_F(MemoryFile, TheLocksFileIsNoLinkEither) {
+  const auto path = folder_ + "/memory-beside-a-link";
+  std::filesystem::create_symlink(folder_ + "/made-by-nobody", path + ".lock");
+  EXPECT_TRUE(store_memory(path, {entry(1)}).has_value());
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/made-by-nobody"));
 }
 
 TEST_F(MemoryFile, ForgetRemovesWhatMatches) {
