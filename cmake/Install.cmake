@@ -29,6 +29,9 @@ install(PROGRAMS ${CMAKE_SOURCE_DIR}/bench/choir-bench-compare DESTINATION ${CHO
 
 if(TARGET choir_mpiio)
   install(TARGETS choir_mpiio LIBRARY DESTINATION ${CHOIR_MPI_LIBDIR})
+  if(TARGET choir_mpiio_abi)
+    install(TARGETS choir_mpiio_abi LIBRARY DESTINATION ${CHOIR_MPI_LIBDIR}/abi)
+  endif()
 endif()
 if(TARGET choir)
   install(TARGETS choir LIBRARY DESTINATION ${CHOIR_MPI_LIBDIR})
