@@ -51,7 +51,7 @@ find_program(CHOIR_MPIFORT NAMES mpifort.${CHOIR_MPI} mpifort HINTS ${wrapper_fo
 if(CHOIR_MPIFORT)
   execute_process(COMMAND ${CHOIR_MPIFORT} --version OUTPUT_VARIABLE fortran ERROR_QUIET)
   if(NOT fortran MATCHES "GNU Fortran")  # the options below are its own
-    message(STATUS "choir: left out: Fortran module files (${CHOIR_MPIFORT} is not GNU Fortran)")
+    choir_left_out("Fortran module files" "${CHOIR_MPIFORT} is not GNU Fortran")
     unset(CHOIR_MPIFORT)
     unset(CHOIR_MPIFORT CACHE)
   endif()

@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <sstream>
 
 #include "engine/joiner.hpp"
 #include "engine/progress.hpp"

@@ -29,7 +29,9 @@ grep -q 'uses mpich (libmpi.so.12)' errors || fail "-v says: $(cat errors)"
 cmp native.data choir.data || fail 'the bytes differ'
 
 # One MPI library in the process: the program's.
-LD_TRACE_LOADED_OBJECTS=1 "$choir" run ./mini > out 2>&1 || true
+preloaded=$(sed -n 's/.*preloading //p' errors)
+LD_TRACE_LOADED_OBJECTS=1 LD_PRELOAD=$preloaded ./mini > out 2>&1
+grep -q 'libmpi.so.12 => '"$PWD" out || fail "the program's library is not loaded: $(cat out)"
 ! grep -q 'libmpich.so.12' out || fail "a second MPI library is loaded: $(cat out)"
 
 # A library of that name that does not say it is of the family is not served.

@@ -14,9 +14,9 @@ cmp mpich.data openmpi.data || fail 'the two MPIs wrote different bytes'
 # A program of one MPI with a library of the other is told of it, and --mpi of the wrong family is refused.
 echo 'int MPI_Init(int*, char***); int other(void) { return MPI_Init(0, 0); }' > other.c
 mpicc.mpich -shared -fPIC -o libother.so other.c
-mpicc.openmpi -o both "$here/mini.c" -Wl,--no-as-needed,-rpath,"$PWD" libother.so
-"$choir" run --mpi openmpi sh -c true
-LD_TRACE_LOADED_OBJECTS=1 "$choir" run ./both > out 2>&1 || true
+echo 'int main(void) { return 0; }' > both.c
+mpicc.openmpi -o both both.c -Wl,--no-as-needed,-rpath,"$PWD" libother.so -lmpi
+"$choir" run ./both > out 2>&1 || true  # whether it runs is not choir's affair
 grep -q 'loads two MPI libraries, .*libmpi.so.40.* and .*libmpich.so.12' out || fail "not told of two MPIs: $(cat out)"
 refuses '--mpi mpich is asked for, but ./mini.openmpi uses Open MPI' run --mpi mpich ./mini.openmpi
 refuses '--mpi openmpi is asked for, but ./mini.mpich uses MPICH (libmpich.so.12)' run --mpi openmpi ./mini.mpich
