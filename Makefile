@@ -16,6 +16,10 @@ $(TREES): setup
 	@rm -f build-$@.log
 	@cmake --build build/$@ -j $(JOBS)
 
+# What is built is installed; nothing is downloaded.
+install:
+	@scripts/install $(PREFIX) $(TREES)
+
 # The report page is tested in a real browser.
 test: $(TREES)
 	@scripts/setup chromium
@@ -54,10 +58,6 @@ format:
 lint: $(TREES)
 	@scripts/setup clang-tidy shellcheck
 	@scripts/lint
-
-install: $(TREES)
-	@for tree in $(TREES); do cmake --install build/$$tree --prefix $(PREFIX) > /dev/null || exit 1; done
-	@echo "installed into $(PREFIX)"
 
 deb: setup
 	@scripts/build-deb

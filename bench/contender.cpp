@@ -310,7 +310,8 @@ bool built_in(const std::string& name) {
 std::string unknown_among(const std::vector<std::string>& names) {
   if (std::all_of(names.begin(), names.end(), built_in)) return {};
   std::vector<std::string> warnings;
-  const auto table = tools::strategies_in_force(tools::settings_in_force(warnings), warnings);
+  auto settings = tools::settings_in_force(warnings);
+  const auto table = tools::strategies_in_force(settings, warnings);
   for (const auto& name : names) {
     if (built_in(name) || table.find(name)) continue;
     auto known = fmt::format("{}", fmt::join(contender_names(), ", "));

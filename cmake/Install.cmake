@@ -7,7 +7,8 @@
 #   include/choir/         the API; include/choir/plugin/ for strategy plug-ins
 #   lib/cmake/choir/       find_package(choir COMPONENTS mpich|openmpi|plugin)
 #   lib/pkgconfig/         choir-mpich.pc, choir-openmpi.pc
-#   share/                 manual pages, completions
+#   share/                 manual pages, completions; doc/choir: licence, changes, examples, a sample choir.toml;
+#                          choir/modulefiles
 include(CMakePackageConfigHelpers)
 set(CHOIR_MPI_LIBDIR ${CMAKE_INSTALL_LIBDIR}/choir/${CHOIR_MPI})
 set(CHOIR_CMAKEDIR ${CMAKE_INSTALL_LIBDIR}/cmake/choir)
@@ -29,6 +30,9 @@ install(PROGRAMS ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/choir-bench-compare DESTINATI
 
 if(TARGET choir_mpiio)
   install(TARGETS choir_mpiio LIBRARY DESTINATION ${CHOIR_MPI_LIBDIR})
+  if(TARGET choir_mpiio_abi)
+    install(TARGETS choir_mpiio_abi LIBRARY DESTINATION ${CHOIR_MPI_LIBDIR}/abi)
+  endif()
 endif()
 if(TARGET choir)
   install(TARGETS choir LIBRARY DESTINATION ${CHOIR_MPI_LIBDIR})
@@ -61,6 +65,16 @@ configure_package_config_file(${CMAKE_SOURCE_DIR}/packaging/choirConfig.cmake.in
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/choirConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/choirConfig.cmake ${CMAKE_BINARY_DIR}/choirConfigVersion.cmake
   DESTINATION ${CHOIR_CMAKEDIR})
+
+install(FILES LICENSE CHANGELOG.md README.md packaging/choir.toml DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
+foreach(kind lua tcl)
+  configure_file(packaging/modulefiles/choir.${kind} ${CMAKE_BINARY_DIR}/modulefiles/choir.${kind} @ONLY)
+endforeach()
+# Modules of both kinds have one name: Lmod reads NAME.lua, Environment Modules NAME.
+install(FILES ${CMAKE_BINARY_DIR}/modulefiles/choir.lua DESTINATION ${CMAKE_INSTALL_DATADIR}/choir/modulefiles)
+install(FILES ${CMAKE_BINARY_DIR}/modulefiles/choir.tcl DESTINATION ${CMAKE_INSTALL_DATADIR}/choir/modulefiles
+  RENAME choir)
 
 file(GLOB manual_1 ${CMAKE_SOURCE_DIR}/man/*.1)
 file(GLOB manual_5 ${CMAKE_SOURCE_DIR}/man/*.5)

@@ -5,15 +5,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <sstream>
 
 #include "engine/joiner.hpp"
 #include "engine/known.hpp"
 #include "engine/progress.hpp"
 #include "mpi/error.hpp"
-#include "plan/plugin.hpp"
 #include "select/book.hpp"
 #include "select/paper.hpp"
+#include "settings/strategies.hpp"
 
 namespace choir {
 namespace {
@@ -65,29 +64,6 @@ Parameters parameters_from(const Settings& s, const FileFacts& facts, int turn) 
     p.stripe_servers = facts.stripes->servers;
   }
   return p;
-}
-
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> words;
-  std::istringstream in(list);
-  for (std::string word; std::getline(in, word, ',');)
-    if (!word.empty()) words.push_back(word);
-  return words;
-}
-
-const std::string& value_or(const std::map<std::string, std::string>& table, const char* key,
-                            const std::string& fallback) {
-  const auto found = table.find(key);
-  return found == table.end() ? fallback : found->second;
-}
-
-void add_custom(StrategyTable& table, const std::string& name,
-                const std::map<std::string, std::string>& fields) {
-  const auto recipe = parse_recipe(
-      value_or(fields, "partition", "even"), value_or(fields, "aggregators", "per_node"),
-      value_or(fields, "cycles", "by_offset"), value_or(fields, "requests", "list"),
-      value_or(fields, "node_first", "0") == "1");
-  table.add(strategy_from(name, "from the configuration", recipe));
 }
 
 }  // namespace
@@ -187,38 +163,13 @@ void File::say_once(const std::string& text) {
 }
 
 void File::resolve_strategies() {
-  const bool speaks = hood_->rank() == 0;
-  const auto tell = [&](const std::string& text) {
-    if (speaks) warn(text);
-  };
-  for (const auto& [name, fields] : settings_.custom) try {
-      add_custom(table_, name, fields);
-    } catch (const std::exception& e) {
-      tell("[strategy." + name + "] is ignored: " + e.what());
-    }
-  for (const auto& path : split(settings_.plugins)) try {
-      load_plugin(table_, path);
-    } catch (const std::exception& e) {
-      tell("plug-in ignored: " + std::string(e.what()));
-    }
-  const auto row_of = [&](const std::string& name) -> std::optional<int> {
-    if (name.empty() || name == "auto") return std::nullopt;
-    const auto row = table_.find(name);
-    if (!row)
-      tell("strategy \"" + name + "\": there is no such strategy (see choir info); using auto");
-    return row;
-  };
-  const auto both = row_of(settings_.strategy);
-  fixed_read_ = settings_.read_strategy.empty() ? both : row_of(settings_.read_strategy);
-  fixed_write_ = settings_.write_strategy.empty() ? both : row_of(settings_.write_strategy);
-  for (const auto& name : split(settings_.candidates))
-    if (const auto row = table_.find(name))
-      candidates_.push_back(*row);
-    else
-      tell("candidates: there is no strategy \"" + name + "\"");
-  if (candidates_.empty())
-    for (std::size_t row = 0; row < table_.rows().size(); ++row)
-      candidates_.push_back(static_cast<int>(row));
+  std::vector<std::string> warnings;
+  auto named = name_strategies(settings_, table_, warnings);
+  if (hood_->rank() == 0)
+    for (const auto& text : warnings) warn(text);
+  fixed_read_ = named.read;
+  fixed_write_ = named.write;
+  candidates_ = std::move(named.candidates);
 }
 
 PlanKey File::plan_key(int row) const {

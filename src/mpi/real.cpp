@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 
@@ -9,16 +10,17 @@ namespace choir {
 namespace {
 
 #if defined(OMPI_MAJOR_VERSION)
-constexpr const char* library_name = "libmpi.so.40";
+constexpr std::array library_names{"libmpi.so.40"};
 #else
-constexpr const char* library_name = "libmpich.so.12";
+constexpr std::array library_names{"libmpich.so.12", "libmpi.so.12"};  // Debian's, everybody's
 #endif
 
 }  // namespace
 
 void* optional_symbol(const char* name) {
   if (void* next = dlsym(RTLD_NEXT, name)) return next;
-  if (void* library = dlopen(library_name, RTLD_LAZY | RTLD_NOLOAD)) return dlsym(library, name);
+  for (const char* library_name : library_names)
+    if (void* library = dlopen(library_name, RTLD_LAZY | RTLD_NOLOAD)) return dlsym(library, name);
   return nullptr;
 }
 

@@ -10,6 +10,9 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "files/output.hpp"
+#include "files/trust.hpp"
+
 namespace choir::place {
 
 namespace {
@@ -226,21 +229,23 @@ Recording read(std::istream& in, const std::string& name) {
 
 void write_file(const std::string& path, const Recording& recording) {
   const auto temporary = path + ".part";
-  const auto fail = [&](const char* what) {
-    const std::string reason = std::strerror(errno);
-    std::remove(temporary.c_str());
-    throw std::runtime_error(std::string(what) + " " + path + ": " + reason);
+  const auto fail = [&](const char* what, const std::string& name) {
+    throw std::runtime_error(std::string(what) + " " + name + ": " + files::reason(errno));
   };
   struct stat info {};
   if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
     throw std::runtime_error("cannot replace " + path + ": it is no file");
-  errno = 0;
-  std::ofstream out(temporary, std::ios::trunc);
-  if (!out) fail("cannot create");
-  write(out, recording);
-  out.close();
-  if (!out) fail("cannot write");
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) fail("cannot replace");
+  std::ostringstream text;
+  write(text, recording);
+  const files::Descriptor out(files::create_output(temporary, 0666));
+  if (out.get() < 0) fail("cannot create", temporary);
+  const bool written = files::write_all(out.get(), text.view());
+  if (!written || std::rename(temporary.c_str(), path.c_str()) != 0) {
+    const int why = errno;
+    std::remove(temporary.c_str());
+    errno = why;
+    fail(written ? "cannot replace" : "cannot write", path);
+  }
 }
 
 Recording read_file(const std::string& path) {

@@ -6,9 +6,10 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 
+#include "files/output.hpp"
+#include "files/trust.hpp"
 #include "select/store.hpp"
 #include "select/store_text.hpp"
 
@@ -17,26 +18,8 @@ namespace {
 
 constexpr std::size_t max_file_bytes = 16 << 20;
 
-struct Descriptor {
-  int fd = -1;
-  explicit Descriptor(int f) : fd(f) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-};
-
 std::string failure(const char* doing, const std::string& path) {
-  return std::string("cannot ") + doing + " " + path + ": " + std::strerror(errno);
-}
-
-std::optional<std::string> make_folders(const std::string& file) {
-  for (std::size_t at = file.find('/', 1); at != std::string::npos; at = file.find('/', at + 1)) {
-    const auto folder = file.substr(0, at);
-    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return failure("create", folder);
-  }
-  return std::nullopt;
+  return std::string("cannot ") + doing + " " + path + ": " + files::reason(errno);
 }
 
 bool try_lock(int fd) { return ::flock(fd, LOCK_EX | LOCK_NB) == 0; }
@@ -53,23 +36,13 @@ bool lock_patiently(int fd) {
   return false;
 }
 
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const auto n = ::write(fd, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return true;
-}
-
 /// Appears whole, but is not forced to the disk: after a crash of the machine the worst is to
 /// measure again.
 std::optional<std::string> replace_file(const std::string& path, const std::string& text) {
   auto temporary = path + ".XXXXXX";
-  const Descriptor out(::mkstemp(temporary.data()));
-  if (out.fd < 0) return failure("create", temporary);
-  if (!write_all(out.fd, text) || ::rename(temporary.c_str(), path.c_str()) != 0) {
+  const files::Descriptor out(::mkstemp(temporary.data()));
+  if (out.get() < 0) return failure("create", temporary);
+  if (!files::write_all(out.get(), text) || ::rename(temporary.c_str(), path.c_str()) != 0) {
     auto why = failure("write", path);
     ::unlink(temporary.c_str());
     return why;
@@ -77,13 +50,12 @@ std::optional<std::string> replace_file(const std::string& path, const std::stri
   return std::nullopt;
 }
 
-/// A link stays a link.
-std::string resolved(const std::string& path) {
-  char* const target = ::realpath(path.c_str(), nullptr);
-  if (target == nullptr) return path;
-  std::string found = target;
-  std::free(target);
-  return found;
+/// Replacing a link would break it, and writing through it is for its owner to decide. Sets errno.
+bool is_link(const std::string& path) {
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0 || !S_ISLNK(info.st_mode)) return false;
+  errno = ELOOP;
+  return true;
 }
 
 /// Under the lock; `locked` false: somebody else has it.
@@ -91,17 +63,20 @@ template <class Lock, class Change>
 std::optional<std::string> update(const std::string& path, Lock lock_file, bool& locked,
                                   Change&& change) {
   if (path.empty()) return "no place for the memory: neither XDG_CACHE_HOME nor HOME is set";
-  if (auto why = make_folders(path)) return why;
+  if (is_link(path)) return failure("write", path);
+  if (const auto cut = path.rfind('/'); cut != std::string::npos && cut > 0)
+    if (!files::make_folders(path.substr(0, cut), 0700))
+      return failure("create", path.substr(0, cut));
   const auto lock_path = path + ".lock";
-  const Descriptor lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (lock.fd < 0) return failure("open", lock_path);
-  locked = lock_file(lock.fd);
+  const files::Descriptor lock(files::open_own(lock_path, 0600));
+  if (lock.get() < 0) return failure("open", lock_path);
+  locked = lock_file(lock.get());
   if (!locked) return failure("lock", lock_path);
   std::string unreadable;
   Store store = load_store(path, &unreadable);
   if (!unreadable.empty()) return unreadable;  // rather keep a file we cannot read than lose it
   change(store);
-  return replace_file(resolved(path), store.text());
+  return replace_file(path, store.text());
 }
 
 }  // namespace
@@ -139,20 +114,20 @@ std::string memory_path(const std::string& setting) {
 
 Store load_store(const std::string& path, std::string* why) {
   if (path.empty()) return {};
-  const Descriptor in(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  if (in.fd < 0) {
+  const files::Descriptor in(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (in.get() < 0) {
     if (errno != ENOENT && why) *why = failure("open", path);
     return {};
   }
   struct stat info {};
-  if (::fstat(in.fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+  if (::fstat(in.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
     if (why) *why = path + " is no file";
     return {};
   }
   std::string text;
   char piece[16384];
   while (text.size() < max_file_bytes) {
-    const auto n = ::read(in.fd, piece, sizeof piece);
+    const auto n = ::read(in.get(), piece, sizeof piece);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
       if (why) *why = failure("read", path);

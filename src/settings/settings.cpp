@@ -266,7 +266,10 @@ std::vector<std::string> apply_entries(Settings& settings, const Entries& entrie
     const Key* known = nullptr;
     for (const auto& key : setting_keys())
       if (entry.key == key.name) known = &key;
-    if (known == nullptr && is_dropped(entry.key)) {
+    // A program's hints may come from its input, which may come from anybody.
+    if (entry.key == "plugins" && entry.source.compare(0, 8, "MPI_Info") == 0) {
+      warnings.push_back(one_warning(entry, "a hint cannot load code"));
+    } else if (known == nullptr && is_dropped(entry.key)) {
       warnings.push_back(one_warning(
           entry, "is no longer a setting: what looks may cost is fixed (see docs/choosing.md)"));
     } else if (known == nullptr) {

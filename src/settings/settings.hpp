@@ -1,9 +1,10 @@
 // settings.hpp: what a user can set, from where, and what is in force.
 //
 // Authority, lowest first: built-in defaults, /etc/choir.toml, ./choir.toml or $CHOIR_CONFIG,
-// CHOIR_* in the environment, MPI_Info at open. Read on rank 0 and broadcast as text, so that ranks
-// can never disagree. A key or value that makes no sense is one warning; the run goes on with what
-// was in force before.
+// CHOIR_* in the environment, MPI_Info at open. ./choir.toml counts only if it belongs to the user
+// or root and nobody else may write it. Read on rank 0 and broadcast as text, so that ranks can
+// never disagree. A key or value that makes no sense is one warning; the run goes on with what was
+// in force before.
 #pragma once
 
 #include <cstdint>
@@ -77,6 +78,10 @@ std::vector<std::string> apply_entries(Settings& settings, const Entries& entrie
 /// What the files and the environment of this process say. Adds warnings for files that cannot be
 /// read.
 Entries read_entries(std::vector<std::string>& warnings);
+/// The plug-ins are named by ./choir.toml, and not by the user or by root in so many words.
+bool plugins_of_folder(const Settings& settings);
+/// What the text of the configuration file `name` says. Throws std::exception if it is none.
+Entries entries_of_text(const std::string& text, const std::string& name);
 /// Entries for the MPI_Info keys that mean something to choir; others are not ours.
 Entries entries_from_hints(const std::vector<std::pair<std::string, std::string>>& hints);
 

@@ -1,17 +1,21 @@
 // sources.cpp: configuration files and the environment. The only place that knows TOML.
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <sstream>
 #include <stdexcept>
 #include <toml.hpp>
 
+#include "files/trust.hpp"
 #include "settings/settings.hpp"
 
 namespace choir {
 namespace {
+
+constexpr const char* folder_file = "choir.toml";
 
 std::string text_of(const toml::value& value) {
   if (value.is_string()) return toml::get<std::string>(value);
@@ -38,29 +42,51 @@ void flatten(const toml::value& table, const std::string& prefix, const std::str
   }
 }
 
+/// A file in the folder of the moment may be anybody's; the others are named by root or the user.
+enum class Place { named, current_folder };
+
+/// A link counts like what it leads to, if the user or root made it.
+void must_be_trusted(const std::string& path, const struct stat& info) {
+  struct stat entry {};
+  if (lstat(path.c_str(), &entry) != 0) throw std::runtime_error(std::strerror(errno));
+  for (const auto& one : {info, entry})
+    if (const auto why = files::distrust(one); !why.empty()) throw std::runtime_error(why);
+}
+
 /// A configuration, and not something that would keep the program waiting, or end it: the parser
 /// calls itself for every bracket.
-std::string text_in(const std::string& path) {
+std::string text_in(const std::string& path, Place place) {
   constexpr std::size_t most_bytes = 1 << 20;
-  constexpr int most_brackets = 100;
+  const files::Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   struct stat info {};
-  if (stat(path.c_str(), &info) != 0) throw std::runtime_error(std::strerror(errno));
+  if (file.get() < 0 || fstat(file.get(), &info) != 0)
+    throw std::runtime_error(std::strerror(errno));
   if (!S_ISREG(info.st_mode)) throw std::runtime_error("it is no file");
-  std::ifstream in(path, std::ios::binary);
+  if (place == Place::current_folder) must_be_trusted(path, info);
   std::string text(most_bytes + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!in.is_open() || in.bad()) throw std::runtime_error("it cannot be read");
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > most_bytes) throw std::runtime_error("it has more than 1 MiB");
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const auto n = ::read(file.get(), text.data() + size, text.size() - size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw std::runtime_error(std::strerror(errno));
+    if (n == 0) break;
+    size += static_cast<std::size_t>(n);
+  }
+  if (size > most_bytes) throw std::runtime_error("it has more than 1 MiB");
+  text.resize(size);
+  return text;
+}
+
+void must_be_shallow(const std::string& text) {
+  constexpr int most_brackets = 100;
   int open = 0;
   for (const char c : text) {
     open += (c == '[' || c == '{') ? 1 : (c == ']' || c == '}') ? -1 : 0;
     if (open > most_brackets) throw std::runtime_error("its brackets nest too deep");
   }
-  return text;
 }
 
-void read_file(const std::string& path, bool must_exist, Entries& entries,
+void read_file(const std::string& path, Place place, bool must_exist, Entries& entries,
                std::vector<std::string>& warnings) {
   if (access(path.c_str(), F_OK) != 0) {
     if (must_exist)
@@ -69,8 +95,8 @@ void read_file(const std::string& path, bool must_exist, Entries& entries,
     return;
   }
   try {
-    std::istringstream text(text_in(path));
-    flatten(toml::parse(text, path), "", path, entries);
+    for (auto& entry : entries_of_text(text_in(path, place), path))
+      entries.push_back(std::move(entry));
   } catch (const std::exception& e) {
     const std::string what = e.what();
     warnings.push_back("the configuration file " + path +
@@ -101,11 +127,27 @@ void read_environment(Entries& entries) {
 
 }  // namespace
 
+Entries entries_of_text(const std::string& text, const std::string& name) {
+  must_be_shallow(text);
+  std::istringstream in(text);
+  Entries entries;
+  flatten(toml::parse(in, name), "", name, entries);
+  return entries;
+}
+
+bool plugins_of_folder(const Settings& settings) {
+  const auto source = settings.sources.find("plugins");
+  return source != settings.sources.end() && source->second == folder_file &&
+         std::getenv("CHOIR_CONFIG") == nullptr;
+}
+
 Entries read_entries(std::vector<std::string>& warnings) {
   Entries entries;
-  read_file("/etc/choir.toml", false, entries, warnings);
-  const char* given = std::getenv("CHOIR_CONFIG");
-  read_file(given != nullptr ? given : "choir.toml", given != nullptr, entries, warnings);
+  read_file("/etc/choir.toml", Place::named, false, entries, warnings);
+  if (const char* given = std::getenv("CHOIR_CONFIG"))
+    read_file(given, Place::named, true, entries, warnings);
+  else
+    read_file(folder_file, Place::current_folder, false, entries, warnings);
   read_environment(entries);
   return entries;
 }

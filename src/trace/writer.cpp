@@ -1,24 +1,15 @@
 // writer.cpp: buffering and dropping.
 #include "trace/writer.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+
+#include "files/output.hpp"
 
 namespace choir::trace {
 
 namespace {
-
-bool make_folders(const std::string& path) {
-  for (std::size_t at = path.find('/', 1);; at = path.find('/', at + 1)) {
-    const auto folder = path.substr(0, at);
-    if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) return false;
-    if (at == std::string::npos) return true;
-  }
-}
 
 std::string host_name() {
   char name[256] = {};
@@ -32,12 +23,12 @@ TraceWriter::TraceWriter(const std::string& folder, int rank, std::string_view v
     : limits_(limits) {
   try {
     buffer_.reserve(limits_.buffer_bytes);
-    if (!make_folders(folder)) {
+    if (!files::make_folders(folder, 0777)) {
       fail("create the folder", folder);
       return;
     }
     path_ = folder + "/rank-" + std::to_string(rank) + ".jsonl";
-    fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    fd_ = files::create_output(path_, 0666);
     if (fd_ < 0) {
       fail("create", path_);
       return;
@@ -54,7 +45,7 @@ TraceWriter::~TraceWriter() { finish(); }
 void TraceWriter::fail(const char* doing, const std::string& path) noexcept {
   if (!error_.empty()) return;  // the first one says more
   try {
-    error_ = std::string("cannot ") + doing + " " + path + ": " + std::strerror(errno);
+    error_ = std::string("cannot ") + doing + " " + path + ": " + files::reason(errno);
   } catch (...) {
     error_.clear();
   }

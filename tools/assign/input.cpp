@@ -94,13 +94,18 @@ std::int64_t cell_size(const Line& line, std::size_t column) {
   }
 }
 
+/// Of ranks and of files. Each takes room whether or not it asks for bytes, and a slip of the pen
+/// must not take all there is.
+constexpr int most_of_a_kind = 1 << 22;
+
 int cell_index(const Line& line, std::size_t column) {
   const auto text = line.cells[column];
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value < 0 ||
-      value == std::numeric_limits<int>::max())
-    fail("line {}, column {}: \"{}\" is no rank or file number", line.number, column + 1, text);
+      value >= most_of_a_kind)
+    fail("line {}, column {}: \"{}\" is no rank or file number from 0 to {}", line.number,
+         column + 1, text, most_of_a_kind - 1);
   return value;
 }
 
@@ -177,7 +182,9 @@ int json_int(const Json& value, std::string_view what) {
 
 int member_int(const Json& object, const char* key) {
   if (!object.contains(key)) fail("\"{}\" is missing", key);
-  return json_int(object[key], fmt::format("\"{}\"", key));
+  const int value = json_int(object[key], fmt::format("\"{}\"", key));
+  if (value > most_of_a_kind) fail("\"{}\" is {}; the most is {}", key, value, most_of_a_kind);
+  return value;
 }
 
 multi::RequestMatrix sparse_json(const Json& json) {

@@ -151,4 +151,10 @@ std::optional<Elf> read_elf(const std::string& path) {
   return elf;
 }
 
+bool file_contains(const std::string& path, std::string_view text) {
+  const Mapped file(path);
+  const auto all = file.bytes(0, file.size());
+  return memmem(all.data(), all.size(), text.data(), text.size()) != nullptr;
+}
+
 }  // namespace choir::command

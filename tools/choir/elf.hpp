@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace choir::command {
@@ -23,5 +24,8 @@ struct Elf {
 /// Nothing if the file is no ELF file. Throws std::runtime_error if it is one but damaged, or
 /// cannot be read.
 std::optional<Elf> read_elf(const std::string& path);
+
+/// Whether the text is anywhere in the file. Throws std::runtime_error if it cannot be read.
+bool file_contains(const std::string& path, std::string_view text);
 
 }  // namespace choir::command

@@ -104,8 +104,8 @@ int info(const Arguments& arguments) {
   app.add_flag("--json", as_json, "the same as JSON");
   if (!parse_options(app, arguments)) return 0;
   std::vector<std::string> warnings;
-  const auto settings = tools::settings_in_force(warnings);
-  const auto table = tools::strategies_in_force(settings, warnings);
+  auto settings = tools::settings_in_force(warnings);
+  const auto table = tools::strategies_to_look_at(settings, warnings);
   Json all{{"version", CHOIR_VERSION},
            {"mpi", mpis()},
            {"backends", backends()},

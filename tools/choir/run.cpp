@@ -14,6 +14,8 @@
 #include "commands.hpp"
 #include "common/in_force.hpp"
 #include "common/version.hpp"
+#include "family.hpp"
+#include "launcher.hpp"
 
 namespace choir::command {
 namespace {
@@ -23,6 +25,7 @@ namespace fs = std::filesystem;
 struct Options {
   std::string strategy, trace, config, mpi, clock;
   bool stats = false, verbose = false, native = false;
+  Arguments own;      // as they were given
   Arguments program;  // with its arguments
 };
 
@@ -42,24 +45,43 @@ std::string built_for(const std::vector<Tree>& trees) {
   return text;
 }
 
-/// The tree whose MPI library the program itself loads; null if it loads none at all.
-const Tree* tree_by_libraries(const std::vector<Tree>& trees, const std::string& what,
-                              const Libraries& libraries) {
-  const auto used = mpi_libraries_in(libraries);
-  if (used.empty()) return nullptr;
-  std::vector<const Tree*> fitting;
-  for (const auto& tree : trees)
-    if (std::find(used.begin(), used.end(), tree.mpi_library) != used.end())
-      fitting.push_back(&tree);
-  if (fitting.empty()) {
-    const auto& library = used.front();
-    throw UsageError(fmt::format("{} uses {} ({}), but this choir is built for {}", what,
-                                 mpi_family(library, libraries.at(library)), library,
-                                 built_for(trees)));
+std::string named(const MpiLibrary& library) {
+  return fmt::format("{} ({})", library.called, library.name);
+}
+
+[[noreturn]] void refuse_library(const std::string& what, const MpiLibrary& library,
+                                 const std::vector<Tree>& trees) {
+  const char* advice =
+      library.mpi == "mpi-abi" ? ". Link the program with the mpicc of one of these" : "";
+  throw UsageError(fmt::format("{} uses {}, but this choir is built for {}{}", what, named(library),
+                               built_for(trees), advice));
+}
+
+/// The trees, and their twins.
+std::vector<Tree> trees_for(const std::vector<Tree>& trees,
+                            const std::vector<MpiLibrary>& libraries) {
+  std::vector<Tree> fitting;
+  const auto consider = [&](const Tree& tree) {
+    for (const auto& library : libraries)
+      if (fits(tree, library)) return fitting.push_back(tree);
+  };
+  for (const auto& tree : trees) {
+    consider(tree);
+    if (const auto twin = twin_of(tree)) consider(*twin);
   }
+  return fitting;
+}
+
+/// The tree whose MPI library the program itself loads; nothing if it loads none at all.
+std::optional<Tree> tree_by_libraries(const std::vector<Tree>& trees, const std::string& what,
+                                      const Libraries& libraries) {
+  const auto used = mpi_libraries_in(libraries);
+  if (used.empty()) return std::nullopt;
+  const auto fitting = trees_for(trees, used);
+  if (fitting.empty()) refuse_library(what, used.front(), trees);
   const auto launcher = launcher_mpi();
-  for (const Tree* tree : fitting)
-    if (launcher && tree->mpi == *launcher) return tree;
+  for (const auto& tree : fitting)
+    if (launcher && tree.mpi == *launcher) return tree;
   return fitting.front();
 }
 
@@ -69,13 +91,40 @@ const Tree& tree_by_name(const std::vector<Tree>& trees, const std::string& mpi,
   throw UsageError(fmt::format("{}, but this choir is built for {}", because, built_for(trees)));
 }
 
+/// --mpi decides only where the program's own libraries leave a choice.
+Tree tree_asked_for(const std::vector<Tree>& trees, const Program& program,
+                    const std::string& mpi) {
+  const auto used = mpi_libraries_in(program.libraries);
+  const auto because = "--mpi " + mpi + " is asked for";
+  const auto& asked = tree_by_name(trees, mpi, because);
+  if (used.empty()) return asked;
+  const auto fitting = trees_for({asked}, used);
+  if (!fitting.empty()) return fitting.front();
+  throw UsageError(fmt::format("{}, but {} uses {}", because, program.path, named(used.front())));
+}
+
+/// One process has room for one MPI. Programs get a second one from a library built for another.
+void tell_of_two_mpis(const Tree& tree, const Program& program) {
+  const auto used = mpi_libraries_in(program.libraries);
+  const auto other = std::find_if(used.begin(), used.end(), [&](const MpiLibrary& one) {
+    return one.mpi != tree.mpi && one.name != tree.mpi_library;
+  });
+  if (other == used.end() || std::getenv("CHOIR_QUIET") != nullptr) return;
+  std::string names;
+  for (const auto& one : used) names += (names.empty() ? "" : " and ") + named(one);
+  say(
+      fmt::format("warning: {} loads two MPI libraries, {}; only one can work. choir serves {}. "
+                  "ldd shows which library brings the other",
+                  program.path, names, tree.mpi_library));
+}
+
 /// For interpreters and wrappers, which load their MPI later: the launcher knows, or mpi4py does.
-const Tree& tree_by_surroundings(const std::vector<Tree>& trees, const Program& program) {
+Tree tree_by_surroundings(const std::vector<Tree>& trees, const Program& program) {
   if (const auto launcher = launcher_mpi())
     return tree_by_name(trees, *launcher, fmt::format("the launcher belongs to {}", *launcher));
   if (const auto module = mpi4py_of(program.binary); !module.empty())
     if (const auto elf = read_elf(module))
-      if (const Tree* tree = tree_by_libraries(trees, module, libraries_of(module, *elf)))
+      if (const auto tree = tree_by_libraries(trees, module, libraries_of(module, *elf)))
         return *tree;
   if (trees.size() == 1) return trees.front();
   throw UsageError(fmt::format(
@@ -84,11 +133,9 @@ const Tree& tree_by_surroundings(const std::vector<Tree>& trees, const Program& 
       program.path, built_for(trees)));
 }
 
-const Tree& choose_tree(const std::vector<Tree>& trees, const Program& program,
-                        const Options& options) {
-  if (!options.mpi.empty())
-    return tree_by_name(trees, options.mpi, "--mpi " + options.mpi + " is asked for");
-  if (const Tree* tree = tree_by_libraries(trees, program.path, program.libraries)) return *tree;
+Tree choose_tree(const std::vector<Tree>& trees, const Program& program, const Options& options) {
+  if (!options.mpi.empty()) return tree_asked_for(trees, program, options.mpi);
+  if (const auto tree = tree_by_libraries(trees, program.path, program.libraries)) return *tree;
   if (program.starts_others) return tree_by_surroundings(trees, program);
   throw UsageError(fmt::format(
       "{} uses no MPI: none of its {} libraries is one (if it loads its MPI later, say which "
@@ -108,7 +155,8 @@ void check_launcher(const Tree& tree, const Program& program) {
 
 void check_strategy(const std::string& name) {
   std::vector<std::string> warnings;
-  const auto table = tools::strategies_in_force(tools::settings_in_force(warnings), warnings);
+  auto settings = tools::settings_in_force(warnings);
+  const auto table = tools::strategies_in_force(settings, warnings);
   if (name == "auto" || table.find(name)) return;
   std::string names = "auto";
   for (const auto& row : table.rows()) names += ", " + row.name;
@@ -157,6 +205,7 @@ std::optional<Options> parse(const Arguments& arguments) {
       ++end;
   const Arguments own(arguments.begin(), end);
   if (end != arguments.end() && *end == "--") ++end;
+  options.own = own;
   options.program.assign(end, arguments.end());
   if (!parse_options(app, own)) return std::nullopt;
   if (options.program.empty()) throw UsageError("choir run needs a program; see choir run --help");
@@ -206,13 +255,15 @@ int run(const Arguments& arguments) {
   const auto given = parse(arguments);
   if (!given) return 0;
   const auto& options = *given;
+  refuse_launcher(options.program, options.own);
   const auto program = examine_program(options.program.front());
   const auto trees = find_trees();
   if (trees.empty())
     throw UsageError(
         fmt::format("no libchoir_mpiio.so is built or installed near {}", own_folder().string()));
-  const auto& tree = choose_tree(trees, program, options);
+  const auto tree = choose_tree(trees, program, options);
   check_launcher(tree, program);
+  tell_of_two_mpis(tree, program);
   apply(options);
   if (!options.clock.empty()) {
     set("CHOIR_CLOCK", fs::absolute(options.clock).string());

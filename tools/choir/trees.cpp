@@ -5,22 +5,15 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "family.hpp"
+
 namespace choir::command {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array known_mpis{"mpich", "openmpi"};
-
-bool starts_with(const std::string& text, const char* prefix) { return text.rfind(prefix, 0) == 0; }
-
-bool is_mpi_library(const std::string& name) {
-  for (const char* prefix :
-       {"libmpi.so", "libmpich.so", "libmpi_cray", "libmpi_gnu", "libmpi_intel", "libmpi_amd",
-        "libmpi_nvidia", "libmpi_ibm.so", "libmpi_mt.so", "libmpt.so", "libmvapich"})
-    if (starts_with(name, prefix)) return true;
-  return false;
-}
+/// A library of ours for the MPI standard's own ABI would be the third.
+constexpr std::array known_mpis{"mpich", "openmpi", "mpi-abi"};
 
 /// Nothing if there is no usable library at that place.
 std::optional<Tree> look_at(const std::string& mpi, const fs::path& library,
@@ -75,29 +68,9 @@ const Tree* tree_of(const std::vector<Tree>& trees, const std::string& mpi) {
   return nullptr;
 }
 
-std::vector<std::string> mpi_libraries_in(const Libraries& libraries) {
-  std::vector<std::string> names;
-  for (const auto& [name, path] : libraries)
-    if (is_mpi_library(name)) names.push_back(name);
-  return names;
-}
-
-std::string mpi_family(const std::string& library, const std::string& path) {
-  for (const auto& [mark, name] :
-       {std::pair{"intel", "Intel MPI"}, std::pair{"mvapich", "MVAPICH"},
-        std::pair{"cray", "Cray MPICH"}, std::pair{"spectrum", "IBM Spectrum MPI"}})
-    if (path.find(mark) != std::string::npos || library.find(mark) != std::string::npos)
-      return name;
-  if (starts_with(library, "libmpi_gnu") || starts_with(library, "libmpi_amd") ||
-      starts_with(library, "libmpi_nvidia"))
-    return "Cray MPICH";
-  if (starts_with(library, "libmpi_ibm")) return "IBM Spectrum MPI";
-  if (starts_with(library, "libmpi_mt") || starts_with(library, "libmpt")) return "HPE MPT";
-  if (starts_with(library, "libmpich")) return "MPICH";
-  if (library == "libmpi.so.12") return "an MPI with the ABI of MPICH (MPICH, Intel MPI, MVAPICH)";
-  if (library == "libmpi.so.40") return "Open MPI 4 or 5";
-  if (starts_with(library, "libmpi.so.")) return "Open MPI of another version";
-  return "an unknown MPI";
+std::optional<Tree> twin_of(const Tree& tree) {
+  return look_at(tree.mpi, tree.library.parent_path() / "abi" / tree.library.filename(),
+                 tree.tools);
 }
 
 std::optional<std::string> launcher_mpi() {

@@ -1,5 +1,4 @@
-// trees.hpp: the choir libraries this command can preload, one per MPI, and what tells one MPI from
-// another.
+// trees.hpp: the choir libraries this command can preload, one per MPI.
 //
 // A library belongs to the MPI it is itself linked with; that name is read from its header, so that
 // a program and its preload can never disagree.
@@ -15,7 +14,7 @@
 namespace choir::command {
 
 struct Tree {
-  std::string mpi;                ///< "mpich", "openmpi"
+  std::string mpi;                ///< "mpich", "openmpi", "mpi-abi"
   std::filesystem::path library;  ///< libchoir_mpiio.so
   std::filesystem::path tools;    ///< folder of the tools that need this MPI
   std::string mpi_library;        ///< as the loader names it: "libmpich.so.12"
@@ -29,9 +28,10 @@ std::filesystem::path own_folder();
 std::vector<Tree> find_trees();
 const Tree* tree_of(const std::vector<Tree>& trees, const std::string& mpi);
 
-/// The MPI libraries among `libraries`, and what people call them: "Intel MPI".
-std::vector<std::string> mpi_libraries_in(const Libraries& libraries);
-std::string mpi_family(const std::string& library, const std::string& path);
+/// The same tree with the library for programs whose MPI library goes by another name but has the
+/// same ABI (libmpi.so.12 is what Intel MPI, MVAPICH and MPICH itself call what Debian calls
+/// libmpich.so.12). Nothing if there is none.
+std::optional<Tree> twin_of(const Tree& tree);
 
 /// "mpich" or "openmpi" if this process was started by that MPI's launcher; nothing under srun or
 /// without launcher.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -39,10 +40,45 @@ class Loader {
   std::map<LeftKey, std::int64_t> left_;       ///< the most of any file
 };
 
+/// A damaged line, though it is JSON. Counted like one that is none.
+struct Implausible : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// What no trace exceeds. Sums of as many bytes over 32768 records still fit 64 bits.
+constexpr std::int64_t most_bytes = std::int64_t{1} << 48;
+constexpr std::int64_t most_count = 1 << 30;
+
 /// null stands for a number that was not finite.
 double real(const Json& object, const char* key) {
   const auto& value = object.at(key);
   return value.is_null() ? 0 : value.get<double>();
+}
+
+std::int64_t whole(const Json& object, const char* key, std::int64_t least, std::int64_t most) {
+  const auto& value = object.at(key);
+  const bool fits = value.is_number_integer() &&
+                    !(value.is_number_unsigned() &&
+                      value.get<std::uint64_t>() >
+                          static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()));
+  const auto number = fits ? value.get<std::int64_t>() : least;
+  if (!fits || number < least || number > most)
+    throw Implausible(fmt::format("\"{}\" should be a number from {} to {}", key, least, most));
+  return number;
+}
+
+std::int64_t whole(const Json& object, const char* key, std::int64_t most) {
+  return whole(object, key, 0, most);
+}
+
+/// Any that 64 bits hold: nothing is summed.
+std::int64_t offset(const Json& object, const char* key) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  return whole(object, key, Limits::min(), Limits::max());
+}
+
+int count(const Json& object, const char* key) {
+  return static_cast<int>(whole(object, key, most_count));
 }
 
 Times read_times(const Json& s) {
@@ -52,31 +88,45 @@ Times read_times(const Json& s) {
 
 RankPart read_part(const Json& line) {
   RankPart p;
-  line.at("rank").get_to(p.rank);
+  p.rank = count(line, "rank");
   line.at("aggregator").get_to(p.aggregator);
   p.start_s = real(line, "start");
   p.seconds = read_times(line.at("seconds"));
-  line.at("bytes").get_to(p.bytes);
-  line.at("pieces").get_to(p.pieces);
-  line.at("bytes_inside").get_to(p.bytes_inside);
-  line.at("bytes_between").get_to(p.bytes_between);
-  line.at("bytes_sieved").get_to(p.bytes_sieved);
-  line.at("cycles").get_to(p.cycles);
-  line.at("storage_requests").get_to(p.storage_requests);
-  line.at("storage_bytes").get_to(p.storage_bytes);
-  line.at("offset_low").get_to(p.offset_low);
-  line.at("offset_high").get_to(p.offset_high);
+  p.bytes = whole(line, "bytes", most_bytes);
+  p.pieces = whole(line, "pieces", most_bytes);
+  p.bytes_inside = whole(line, "bytes_inside", most_bytes);
+  p.bytes_between = whole(line, "bytes_between", most_bytes);
+  p.bytes_sieved = whole(line, "bytes_sieved", most_bytes);
+  p.cycles = whole(line, "cycles", most_bytes);
+  p.storage_requests = whole(line, "storage_requests", most_bytes);
+  p.storage_bytes = whole(line, "storage_bytes", most_bytes);
+  p.offset_low = offset(line, "offset_low");
+  p.offset_high = offset(line, "offset_high");
   line.at("plan_cached").get_to(p.plan_cached);
-  line.at("error_class").get_to(p.error_class);
+  p.error_class = count(line, "error_class");
   return p;
+}
+
+/// A call without file and parts.
+Call read_call(const Json& line) {
+  Call call;
+  call.number = offset(line, "call");
+  line.at("operation").get_to(call.operation);
+  line.at("strategy").get_to(call.strategy);
+  line.at("phase").get_to(call.phase);
+  line.at("reason").get_to(call.reason);
+  line.at("signature").get_to(call.signature);
+  call.ranks = count(line, "ranks");
+  return call;
 }
 
 /// The opened file a line is about. Traces of old have no `first`.
 int Loader::file_index(const Json& line) {
   const auto name = line.at("file").get<std::string>();
-  const int open = line.at("open").get<int>();
-  const auto [found, fresh] = files_.try_emplace({name, line.value("first", 0), open},
-                                                 static_cast<int>(trace_.files.size()));
+  const int open = count(line, "open");
+  const int first = line.contains("first") ? count(line, "first") : 0;
+  const auto [found, fresh] =
+      files_.try_emplace({name, first, open}, static_cast<int>(trace_.files.size()));
   if (fresh) {
     trace_.files.emplace_back();
     trace_.files.back().name = name;
@@ -89,28 +139,18 @@ void Loader::take_open(const Json& line) {
   auto& file = trace_.files[static_cast<std::size_t>(file_index(line))];
   line.at("mode").get_to(file.mode);
   line.at("file_system").get_to(file.file_system);
-  line.at("ranks").get_to(file.ranks);
-  line.at("nodes").get_to(file.nodes);
+  file.ranks = count(line, "ranks");
+  file.nodes = count(line, "nodes");
   line.at("hints").get_to(file.hints);
 }
 
 void Loader::take_call(const Json& line) {
-  RankPart part = read_part(line);
-  const int file = file_index(line);
-  const auto number = line.at("call").get<std::int64_t>();
-  const auto [found, fresh] = calls_.try_emplace({file, number}, trace_.calls.size());
-  if (fresh) {
-    Call call;
-    call.file = file;
-    call.number = number;
-    line.at("operation").get_to(call.operation);
-    line.at("strategy").get_to(call.strategy);
-    line.at("phase").get_to(call.phase);
-    line.at("reason").get_to(call.reason);
-    line.at("signature").get_to(call.signature);
-    line.at("ranks").get_to(call.ranks);
-    trace_.calls.push_back(std::move(call));
-  }
+  // All of the line is read before anything is kept of it: a damaged line leaves no half call.
+  const RankPart part = read_part(line);
+  Call call = read_call(line);
+  call.file = file_index(line);
+  const auto [found, fresh] = calls_.try_emplace({call.file, call.number}, trace_.calls.size());
+  if (fresh) trace_.calls.push_back(std::move(call));
   trace_.calls[found->second].parts.push_back(part);
 }
 
@@ -134,10 +174,10 @@ void Loader::take(const Json& line) {
     take_open(line);
   } else if (type == "end") {
     ended_ = true;
-    trace_.dropped += line.at("dropped").get<std::int64_t>();
-  } else if (type == "header" && line.at("schema").get<int>() != 1) {
-    throw LoadError(fmt::format("written with schema {}; this choir reads schema 1",
-                                line.at("schema").get<int>()));
+    trace_.dropped += whole(line, "dropped", most_bytes);
+  } else if (type == "header" && count(line, "schema") != 1) {
+    throw LoadError(
+        fmt::format("written with schema {}; this choir reads schema 1", count(line, "schema")));
   }
 }
 
@@ -150,11 +190,16 @@ void Loader::read_file(const std::filesystem::path& path) {
   for (std::string line; std::getline(in, line);) {
     ++number;
     if (line.empty()) continue;
+    const auto skip = [&](const std::exception& e) {
+      if (trace_.skipped_lines++ == 0)
+        trace_.first_skipped = fmt::format("{}:{}: {}", path.string(), number, e.what());
+    };
     try {
       take(Json::parse(line));
     } catch (const Json::exception& e) {
-      if (trace_.skipped_lines++ == 0)
-        trace_.first_skipped = fmt::format("{}:{}: {}", path.string(), number, e.what());
+      skip(e);
+    } catch (const Implausible& e) {
+      skip(e);
     } catch (const LoadError& e) {
       throw LoadError(fmt::format("{}: {}", path.string(), e.what()));
     }

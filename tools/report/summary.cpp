@@ -12,7 +12,8 @@ namespace {
 
 constexpr int heat_columns = 128;
 constexpr int heat_rows = 128;
-constexpr int most_ranks = 1 << 22;  // each takes room
+constexpr int most_ranks = 1 << 22;           // each takes room
+constexpr std::size_t most_places = 1 << 23;  // of ranks in all opened files
 
 void add_times(Times& sum, const Times& t, double weight) {
   sum.total += t.total * weight;
@@ -73,15 +74,27 @@ void require_plausible_rank(const RankPart& p, const Call& call) {
                                 call.number, p.rank, most_ranks));
 }
 
-void add_load(FileSummary& file, const Call& call) {
+void make_place(FileSummary& file, const RankPart& p, std::size_t& places) {
+  const auto wanted = static_cast<std::size_t>(p.rank) + 1;
+  if (wanted <= file.load.size()) return;
+  places += wanted - file.load.size();
+  if (places > most_places)
+    throw LoadError(
+        fmt::format("its files have more than {} ranks together; look at the file of "
+                    "one rank, or at fewer files",
+                    most_places));
+  file.load.resize(wanted);
+}
+
+/// `places`: of ranks in all files so far.
+void add_load(FileSummary& file, const Call& call, std::size_t& places) {
   ++file.calls;
   file.bytes += call.bytes();
   file.seconds += call.seconds();
   for (const auto& p : call.parts) {
     if (p.rank < 0) continue;
     require_plausible_rank(p, call);
-    if (static_cast<std::size_t>(p.rank) >= file.load.size())
-      file.load.resize(static_cast<std::size_t>(p.rank) + 1);
+    make_place(file, p, places);
     auto& load = file.load[static_cast<std::size_t>(p.rank)];
     load.bytes += p.bytes;
     load.storage_bytes += p.storage_bytes;
@@ -143,9 +156,10 @@ std::vector<FileSummary> file_summaries(const Trace& trace) {
     files[i].nodes = from.nodes;
     files[i].hints = from.hints;
   }
+  std::size_t places = 0;
   for (const auto& call : trace.calls) {
     const auto i = static_cast<std::size_t>(call.file);
-    add_load(files[i], call);
+    add_load(files[i], call, places);
     bool seen = any[i];
     widen(files[i].heat, call, seen);
     any[i] = seen;

@@ -57,7 +57,7 @@ TEST(AssignInput, BadCsvSaysWhere) {
   EXPECT_EQ(refusal([] { parse_csv("1,2\n3,x\n"); }), "line 2, column 2: \"x\" is no size");
   EXPECT_EQ(refusal([] { parse_csv("1,\n"); }), "line 1, column 2: a size is missing");
   EXPECT_EQ(refusal([] { parse_csv("rank,file,bytes\n-1,0,5\n"); }),
-            "line 2, column 1: \"-1\" is no rank or file number");
+            "line 2, column 1: \"-1\" is no rank or file number from 0 to 4194303");
   EXPECT_EQ(refusal([] { parse_csv("rank,file,bytes\n"); }), "there is no request");
   EXPECT_EQ(refusal([] { parse_csv("a,b\n"); }),
             "there is no rank: line 1 is taken for a header; want a line of sizes for each rank");

@@ -2,8 +2,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <sstream>
 #include <tuple>
@@ -239,6 +243,18 @@ TEST(RecordingText, BadTextNamesItsLine) {
   auto outside = good;
   outside.replace(outside.find("row 0 1 1"), 9, "row 0 1 7");
   EXPECT_EQ(message(outside), "f:7: number 7 is out of range 1 to 1");
+}
+
+TEST(RecordingFile, NothingIsWrittenThroughALink) {
+  auto folder = (std::filesystem::temp_directory_path() / "choir-record-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  std::ofstream(folder + "/precious") << "keep";
+  std::filesystem::create_symlink(folder + "/precious", folder + "/rec.part");
+  const Recorder recorder(2);
+  EXPECT_THROW(write_file(folder + "/rec", recorder.recording()), std::runtime_error);
+  EXPECT_EQ(std::filesystem::file_size(folder + "/precious"), 4u);
+  EXPECT_FALSE(std::filesystem::exists(folder + "/rec"));
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Merge, AddsUpAndRefusesOtherSizes) {

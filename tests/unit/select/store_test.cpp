@@ -54,6 +54,25 @@ const Evidence& only(const Store& store) {
   return store.all().begin()->second;
 }
 
+TEST(Store, NothingIsWrittenThroughALink) {
+  const Folder folder;
+  const fs::path file = folder.file();
+  fs::create_directories(file.parent_path());
+  std::ofstream(file.parent_path() / "precious").flush();
+  for (const char* name : {"memory", "memory.lock"}) {
+    const auto link = file.parent_path() / name;
+    fs::create_symlink("precious", link);
+    Store store;
+    store.add(sixteen, a_file("", "native", 3, 2), now);
+    const auto why = store.save(folder.file(), now);
+    ASSERT_TRUE(why.has_value()) << name;
+    EXPECT_NE(why->find("it is a link"), std::string::npos) << *why;
+    EXPECT_TRUE(fs::is_symlink(link));
+    EXPECT_EQ(fs::file_size(file.parent_path() / "precious"), 0u);
+    fs::remove(link);
+  }
+}
+
 TEST(Store, AFileStartsWhereTheOneBeforeEnded) {
   Store store;
   store.add(sixteen, a_file("", "native", 3, 2), now);

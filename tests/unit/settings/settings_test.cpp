@@ -4,11 +4,14 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
+
+#include "settings/strategies.hpp"
 
 namespace choir {
 namespace {
@@ -213,6 +216,42 @@ TEST(Hints, ABadOneIsAWarningThatNamesTheHint) {
   EXPECT_TRUE(mentions(warnings[0], "MPI_Info")) << warnings[0];
 }
 
+TEST(Hints, LoadNoCode) {
+  Settings settings;
+  const auto warnings = apply_entries(settings, entries_from_hints({{"choir_plugins", "x.so"}}));
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_TRUE(mentions(warnings[0], "a hint cannot load code")) << warnings[0];
+  EXPECT_EQ(settings.plugins, "");
+}
+
+// ---- names of strategies
+
+TEST(Names, WhatIsNoStrategyLeavesTheSettings) {
+  Settings settings;
+  EXPECT_TRUE(apply_entries(settings, {{"strategy", "nonsense", "environment"},
+                                       {"write_strategy", "mapped", "environment"},
+                                       {"candidates", "two_phase,tape", "environment"}})
+                  .empty());
+  StrategyTable table;
+  std::vector<std::string> warnings;
+  const auto named = name_strategies(settings, table, warnings);
+  EXPECT_EQ(warnings.size(), 2U);
+  EXPECT_EQ(settings.strategy, "auto");
+  EXPECT_EQ(settings.sources.count("strategy"), 0U);
+  EXPECT_EQ(settings.candidates, "two_phase");
+  EXPECT_FALSE(named.read.has_value());
+  EXPECT_EQ(named.write, table.find("mapped"));
+  EXPECT_EQ(named.candidates, std::vector<int>{*table.find("two_phase")});
+}
+
+TEST(Names, WithoutCandidatesAllStrategiesAre) {
+  Settings settings;
+  settings.candidates = "tape";
+  StrategyTable table;
+  std::vector<std::string> warnings;
+  EXPECT_EQ(name_strategies(settings, table, warnings).candidates.size(), table.rows().size());
+}
+
 // ---- on the wire
 
 RC_GTEST_PROP(WireProperty, EntriesComeBackAsTheyWere, ()) {
@@ -240,6 +279,7 @@ RC_GTEST_PROP(WireProperty, EntriesComeBackAsTheyWere, ()) {
 class Sources : public testing::Test {
  protected:
   void SetUp() override {
+    umask(S_IWGRP | S_IWOTH);  // a file that others may write does not count
     auto folder = testing::TempDir() + "/choir-settings-XXXXXX";
     ASSERT_NE(mkdtemp(folder.data()), nullptr);
     folder_ = folder;
@@ -284,6 +324,61 @@ TEST_F(Sources, TheFileOfTheFolderIsReadByItself) {
   EXPECT_TRUE(warnings.empty());
   EXPECT_EQ(settings.strategy, "core_first");
   EXPECT_EQ(settings.sources.at("strategy"), "choir.toml");
+}
+
+/// One warning that says why, and nothing of the file in force.
+void expect_passed_over(const Settings& settings, const std::vector<std::string>& warnings,
+                        const std::string& why) {
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_TRUE(mentions(warnings[0], "choir.toml is ignored")) << warnings[0];
+  EXPECT_TRUE(mentions(warnings[0], why)) << warnings[0];
+  EXPECT_EQ(settings.strategy, "auto");
+  EXPECT_EQ(settings.plugins, "");
+}
+
+TEST_F(Sources, AFileOfTheFolderThatOthersMayWriteIsPassedOver) {
+  const auto path = write("choir.toml", "strategy = 'core_first'\nplugins = 'evil.so'\n");
+  for (const mode_t mode : {0664, 0646}) {
+    ASSERT_EQ(chmod(path.c_str(), mode), 0);
+    std::vector<std::string> warnings;
+    const auto settings = read(warnings);
+    expect_passed_over(settings, warnings, "other users may write it");
+  }
+}
+
+TEST_F(Sources, AnotherUsersFileIsPassedOverUnlessItIsNamed) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  const auto path = write("choir.toml", "strategy = 'core_first'\nplugins = 'evil.so'\n");
+  ASSERT_EQ(chown(path.c_str(), 65534, 65534), 0);
+  std::vector<std::string> warnings;
+  const auto settings = read(warnings);
+  expect_passed_over(settings, warnings, "another user");
+  setenv("CHOIR_CONFIG", path.c_str(), 1);
+  warnings.clear();
+  EXPECT_EQ(read(warnings).strategy, "core_first");
+  EXPECT_TRUE(warnings.empty());
+}
+
+TEST_F(Sources, AnotherUsersLinkIsPassedOver) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a link away";
+  write("mine.toml", "strategy = 'core_first'\n");
+  files_.push_back(folder_ + "/choir.toml");
+  ASSERT_EQ(symlink("mine.toml", "choir.toml"), 0);
+  std::vector<std::string> warnings;
+  EXPECT_EQ(read(warnings).strategy, "core_first") << "one's own link counts";
+  ASSERT_EQ(lchown("choir.toml", 65534, 65534), 0);
+  warnings.clear();
+  const auto settings = read(warnings);
+  expect_passed_over(settings, warnings, "another user");
+}
+
+TEST_F(Sources, PluginsOfTheFolderAreKnownAsSuch) {
+  const auto path = write("choir.toml", "plugins = 'some.so'\n");
+  std::vector<std::string> warnings;
+  EXPECT_TRUE(plugins_of_folder(read(warnings)));
+  setenv("CHOIR_CONFIG", path.c_str(), 1);
+  EXPECT_FALSE(plugins_of_folder(read(warnings)));
+  EXPECT_FALSE(plugins_of_folder(Settings{}));
 }
 
 TEST_F(Sources, EveryKindOfValueIsRead) {

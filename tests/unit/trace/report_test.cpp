@@ -253,6 +253,62 @@ TEST_F(ReportFolder, BadInputSaysWhatIsWrong) {
   EXPECT_TRUE(fails_with(folder_, "made no collective call"));
 }
 
+/// A rank's file with each of its lines changed by `change`.
+template <class Change>
+void rewrite(const std::string& path, Change&& change) {
+  std::ifstream in(path);
+  std::string text;
+  for (std::string line; std::getline(in, line);) text += change(line) + "\n";
+  in.close();
+  std::ofstream(path) << text;
+}
+
+std::string replaced(std::string line, const std::string& from, const std::string& to) {
+  const auto at = line.find(from);
+  return at == std::string::npos ? line : line.replace(at, from.size(), to);
+}
+
+TEST_F(ReportFolder, ALineWithoutAFieldLeavesNoHalfCall) {
+  run(2, "read-write", [](CallRecord&) {});
+  rewrite(folder_ + "/rank-0.jsonl", [](const std::string& line) {
+    return replaced(line, "\"strategy\":\"two_phase\",", "");
+  });
+  const auto trace = load_trace(folder_);
+  EXPECT_EQ(trace.skipped_lines, 2);
+  ASSERT_EQ(trace.calls.size(), 2u);
+  for (const auto& call : trace.calls) {
+    EXPECT_EQ(call.strategy, "two_phase");
+    EXPECT_EQ(call.parts.size(), 1u) << "the other rank's";
+  }
+}
+
+TEST_F(ReportFolder, NumbersThatCannotBeTrueAreDamagedLines) {
+  for (const char* number : {"-4", "1e300", "0.5", "18446744073709551615", "\"4\"", "[4]"}) {
+    run(1, "read-write", [](CallRecord&) {});
+    rewrite(folder_ + "/rank-0.jsonl", [&](const std::string& line) {
+      return replaced(line, "\"bytes\":67108864", std::string("\"bytes\":") + number);
+    });
+    const auto trace = load_trace(folder_);
+    EXPECT_EQ(trace.skipped_lines, 1) << number;
+    EXPECT_EQ(trace.calls.at(0).parts.size(), 1u) << number;
+  }
+}
+
+TEST_F(ReportFolder, ManyFilesOfManyRanksAreSaidAndNotAllocated) {
+  trace::TraceWriter writer(folder_, 0, "1.0");
+  for (int i = 0; i < 4; ++i) {
+    CallRecord r;
+    r.file = "/data/f";
+    r.open = i;
+    r.operation = "write_all";
+    r.rank = 3'000'000;
+    writer.call(r);
+  }
+  writer.finish();
+  const auto trace = load_trace(folder_);
+  EXPECT_THROW(summarise(trace), LoadError);
+}
+
 TEST_F(ReportFolder, AProcessThatDidNotEndIsToldOf) {
   const auto whole = run(3, "read-write", [](CallRecord&) {});
   EXPECT_FALSE(advised(whole, "incomplete-trace"));

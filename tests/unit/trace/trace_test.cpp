@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -102,13 +104,45 @@ TEST_F(TraceFolder, TheFileStopsAtItsLimitWithWholeLines) {
   EXPECT_EQ(static_cast<int>(all.size()), all.back()["written"].get<int>() + 2);
 }
 
+/// Files end here: to a writer the same as a full disk.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  void (*handler_)(int);
+  rlimit before_{};
+};
+
 TEST_F(TraceFolder, AFullDiskDropsAndCounts) {
-  std::filesystem::create_symlink("/dev/full", folder_ + "/rank-0.jsonl");
+  const FileSizeLimit limit(0);
   TraceWriter writer(folder_, 0, "1.0", {1024, 1 << 20});
   for (int i = 0; i < 50; ++i) writer.call(sample(i));
   writer.finish();
   EXPECT_EQ(writer.dropped(), 50);
-  EXPECT_NE(writer.error().find("No space left"), std::string::npos);
+  EXPECT_NE(writer.error().find("File too large"), std::string::npos) << writer.error();
+}
+
+TEST_F(TraceFolder, ALinkInTheWayIsAReasonAndItsTargetStays) {
+  const auto precious = folder_ + "/precious";
+  std::ofstream(precious) << "keep";
+  std::filesystem::create_symlink(precious, folder_ + "/rank-0.jsonl");
+  TraceWriter writer(folder_, 0, "1.0");
+  writer.call(sample());
+  writer.finish();
+  EXPECT_EQ(writer.dropped(), 1);
+  EXPECT_NE(writer.error().find("it is a link"), std::string::npos) << writer.error();
+  EXPECT_EQ(std::filesystem::file_size(precious), 4u);
 }
 
 TEST_F(TraceFolder, AFolderThatCannotBeIsAReason) {

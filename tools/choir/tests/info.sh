@@ -31,7 +31,28 @@ grep -q 'nonsense = "1"' warnings || fail "no warning: $(cat warnings)"
 CHOIR_CONFIG=other.toml says '0.300000      other.toml' info
 
 CHOIR_PLUGINS=$plugin says 'leader                 one rank per node' info
-CHOIR_PLUGINS=./missing.so says 'plug-in ./missing.so: ' info
+CHOIR_PLUGINS=./missing.so says 'plug-in ignored: ./missing.so: ' info
+
+# What is shown is what a program would get: names that are no strategy are not in force.
+in_force() { "$choir" info 2> /dev/null | sed -nE "s/^  $1 +([^ ]+) .*/\1/p" | tail -1; }  # in_force KEY
+[ "$(CHOIR_STRATEGY=nonsense in_force strategy)" = auto ] || fail 'a strategy that does not exist is shown as in force'
+CHOIR_STRATEGY=nonsense says 'there is no such strategy' info
+[ "$(CHOIR_STRATEGY=two_phase in_force strategy)" = two_phase ] || fail 'a strategy is not shown'
+[ "$(CHOIR_CANDIDATES=two_phase,tape in_force candidates)" = two_phase ] || fail 'a candidate that does not exist is shown'
+
+# Looking into a folder runs no code of that folder; a program started there does, if the file is to be trusted.
+printf 'plugins = "%s"\n' "$plugin" > choir.toml
+says 'the plug-ins that ./choir.toml names are not loaded here' info
+grep -q '^  leader ' out && fail 'choir info loaded a plug-in of the folder'
+CHOIR_CONFIG=choir.toml says 'leader                 one rank per node' info
+chmod go+w choir.toml
+says 'choir.toml is ignored: other users may write it' info
+chmod go-w choir.toml
+if [ "$(id -u)" = 0 ]; then
+  chown nobody choir.toml
+  says 'choir.toml is ignored: it belongs to another user' info
+  [ "$(in_force plugins)" = - ] || fail "another user's plug-ins are in force"
+fi
 
 # Every setting is in the manual.
 /usr/bin/python3 - "$root/man/choir.toml.5" <<'P' || fail "choir.toml(5) is not complete"

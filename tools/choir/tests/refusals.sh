@@ -40,13 +40,27 @@ foreign() {  # foreign SONAME TEXT
 }
 foreign libmpi.so.20 'Open MPI of another version (libmpi.so.20), but this choir is built for'
 foreign libmpi_cray.so.12 'Cray MPICH (libmpi_cray.so.12)'
-foreign libmpi.so.12 'ABI of MPICH'
+foreign libmpi.so.12 'an MPI that does not say which it is (libmpi.so.12)'
+foreign libmpi_abi.so.0 "the MPI standard's own ABI (libmpi_abi.so.0)"
+grep -q 'Link the program with the mpicc' out || fail "no advice: $(cat out)"
 foreign libmpi_ibm.so.3 'IBM Spectrum MPI'
 # Also when a library of the program's needs it, not the program.
 "$cc" -shared -fPIC -o lib/libmiddle.so user.c -Wl,-rpath,'$ORIGIN' lib/libmpi_ibm.so.3
 echo 'int middle(void); int main(void) { return 0; }' > far.c
 "$cc" -Wl,--no-as-needed -o far far.c lib/libmiddle.so -Wl,-rpath,'$ORIGIN/lib' -Wl,--allow-shlib-undefined
 refuses 'IBM Spectrum MPI' run ./far
+
+# --mpi of another family than the program's is refused before the program starts.
+"$cc" -shared -fPIC -Wl,-soname,libmpi.so.40 -o lib/libmpi.so.40 mpi.c
+"$cc" -o user user.c lib/libmpi.so.40 -Wl,-rpath,'$ORIGIN/lib'
+if "$choir" info --json | grep -q '"mpi_library": "libmpich.so.12"'; then
+  refuses '--mpi mpich is asked for, but ./user uses Open MPI 4 or 5 (libmpi.so.40)' run --mpi mpich ./user
+fi
+
+# The wrong way round.
+refuses 'mpiexec -n 2 choir run --stats ./user' run --stats mpiexec -n 2 ./user
+refuses '/usr/bin/mpirun.openmpi --oversubscribe -np 4 choir run ./user a b' run /usr/bin/mpirun.openmpi --oversubscribe -np 4 ./user a b
+refuses 'srun OPTIONS choir run PROGRAM' run srun -n 2 app-in-path
 
 refuses "no command 'frobnicate'; there are run, info" frobnicate
 touch app && chmod +x app

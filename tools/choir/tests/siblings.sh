@@ -11,6 +11,15 @@ for mpi in mpich openmpi; do
   grep -q '^choir: .*(2 ranks' errors || fail "choir was not active for $mpi: $(cat errors)"
 done
 cmp mpich.data openmpi.data || fail 'the two MPIs wrote different bytes'
+# A program of one MPI with a library of the other is told of it, and --mpi of the wrong family is refused.
+echo 'int MPI_Init(int*, char***); int other(void) { return MPI_Init(0, 0); }' > other.c
+mpicc.mpich -shared -fPIC -o libother.so other.c
+echo 'int main(void) { return 0; }' > both.c
+mpicc.openmpi -o both both.c -Wl,--no-as-needed,-rpath,"$PWD" libother.so -lmpi
+"$choir" run ./both > out 2>&1 || true  # whether it runs is not choir's affair
+grep -q 'loads two MPI libraries, .*libmpi.so.40.* and .*libmpich.so.12' out || fail "not told of two MPIs: $(cat out)"
+refuses '--mpi mpich is asked for, but ./mini.openmpi uses Open MPI' run --mpi mpich ./mini.openmpi
+refuses '--mpi openmpi is asked for, but ./mini.mpich uses MPICH (libmpich.so.12)' run --mpi openmpi ./mini.mpich
 # Python names its MPI by the launcher, and by mpi4py where there is none.
 if /usr/bin/python3 -c 'import mpi4py' 2> /dev/null; then
   "$choir" run -v /usr/bin/python3 -c 'print("python", 1)' > out 2>&1 || fail "python: $(cat out)"
