@@ -136,7 +136,7 @@ namespace {
 
 /// The host's call that needs no other rank.
 int move_alone(const DataCall& call, MPI_Offset position, MPI_Status* status) {
-#if MPI_VERSION >= 4
+#ifdef CHOIR_HAS_LARGE_COUNT
   const MPI_Count count = call.count;
   return call.operation == Operation::write
              ? REAL(File_write_at_c)(call.handle, position, call.buffer, count, call.type, status)

@@ -12,7 +12,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cctype>
-#include <choir_version.hpp>
 #include <chrono>
 #include <ctime>
 #include <filesystem>
@@ -21,6 +20,7 @@
 
 #include "common/numbers.hpp"
 #include "common/output.hpp"
+#include "common/version.hpp"
 #include "costs.hpp"
 #include "settings/machines.hpp"
 #include "storage/layout.hpp"
@@ -171,9 +171,9 @@ void run(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app{
-      "choir measure: what moving bytes costs on this kind of node, for files of one mount"};
-  app.set_version_flag("--version", std::string("choir measure ") + CHOIR_VERSION);
+  CLI::App app{"What moving bytes costs on this kind of node, for files of one mount",
+               "choir measure"};
+  choir::tools::add_version(app);
   app.add_option("folder", options.folder, "on the mount that jobs write to (here)")
       ->check(CLI::ExistingDirectory);
   app.add_option("--seconds", options.seconds, "about so long; at least one round")
