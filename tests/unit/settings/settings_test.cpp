@@ -207,6 +207,18 @@ TEST(Entries, MemoryIsSwitchedByAnyWordForIt) {
   }
 }
 
+TEST(Entries, DroppedKeysAreSaidToBeGoneAndChangeNothing) {
+  for (const char* key : {"examine_calls", "drift"}) {
+    Settings settings;
+    const auto warnings = apply_entries(settings, {{key, "0.3", "choir.toml"}});
+    ASSERT_EQ(warnings.size(), 1U) << key;
+    EXPECT_TRUE(mentions(warnings[0], key)) << warnings[0];
+    EXPECT_TRUE(mentions(warnings[0], "choir.toml")) << warnings[0];
+    EXPECT_TRUE(mentions(warnings[0], "is no longer a setting")) << warnings[0];
+    EXPECT_TRUE(settings.sources.empty()) << key;
+  }
+}
+
 TEST(Hints, ABadOneIsAWarningThatNamesTheHint) {
   Settings settings;
   const auto warnings = apply_entries(settings, entries_from_hints({{"cb_nodes", "many"}}));
