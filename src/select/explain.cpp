@@ -42,7 +42,7 @@ std::string rival_line(const Rival& rival, double cost) {
 
 }  // namespace
 
-std::vector<std::string> explain(const Evidence& evidence) {
+std::vector<std::string> explain_comparisons(const Evidence& evidence) {
   const double cost = evidence.cost();
   std::vector<std::string> lines;
   auto first = evidence.serves + " serves";
@@ -53,6 +53,11 @@ std::vector<std::string> explain(const Evidence& evidence) {
             [](const Rival& a, const Rival& b) { return a.middle() < b.middle(); });
   for (const auto& rival : sorted) lines.push_back(rival_line(rival, cost));
   if (sorted.empty()) lines.emplace_back("no other strategy was compared with it yet");
+  return lines;
+}
+
+std::vector<std::string> explain(const Evidence& evidence) {
+  auto lines = explain_comparisons(evidence);
   if (evidence.time_s > 0)
     lines.push_back(formatted("looks at others have cost %.1f %% of the time (limit %.0f %%)",
                               100 * evidence.lost_s / evidence.time_s,

@@ -15,4 +15,7 @@ namespace choir::select {
 ///   looks at others have cost 4.1 % of the time
 std::vector<std::string> explain(const Evidence& evidence);
 
+/// Without the last line.
+std::vector<std::string> explain_comparisons(const Evidence& evidence);
+
 }  // namespace choir::select

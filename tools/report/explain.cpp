@@ -7,6 +7,7 @@
 #include "advice.hpp"
 #include "common/output.hpp"
 #include "common/version.hpp"
+#include "select/explain.hpp"
 
 namespace {
 
@@ -30,12 +31,17 @@ void print_patterns(const Summary& s) {
   constexpr std::size_t most = 10;
   for (std::size_t i = 0; i < std::min(most, s.patterns.size()); ++i) {
     const auto& p = s.patterns[i];
-    fmt::print("\n{} {} {}: {} calls, {}, served by {}{}\n", p.signature, p.operation, p.file,
-               p.calls, human_bytes(static_cast<double>(p.bytes)), p.last_strategy,
+    fmt::print("\n{} {}, {}: {} calls, {}, served by {}{}\n", p.operation, p.file,
+               p.words.empty() ? p.signature : p.words, p.calls,
+               human_bytes(static_cast<double>(p.bytes)), p.last_strategy,
                p.last_reason.empty() ? "" : " (" + p.last_reason + ")");
     for (const auto& [name, result] : p.strategies)
       fmt::print("  {:<22} {:>12}/s  {} calls\n", name, human_bytes(result.bytes_per_s()),
                  result.calls);
+    if (p.evidence.serves.empty()) continue;
+    fmt::print("  by these calls alone:\n");
+    for (const auto& line : choir::select::explain_comparisons(p.evidence))
+      fmt::print("    {}\n", line);
   }
   if (s.patterns.size() > most)
     fmt::print("\n... and {} patterns that took less time\n", s.patterns.size() - most);

@@ -116,6 +116,7 @@ Call read_call(const Json& line) {
   line.at("phase").get_to(call.phase);
   line.at("reason").get_to(call.reason);
   line.at("signature").get_to(call.signature);
+  if (line.contains("pattern")) line.at("pattern").get_to(call.pattern);
   call.ranks = count(line, "ranks");
   return call;
 }

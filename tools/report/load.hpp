@@ -36,6 +36,7 @@ struct Call {
   int file = 0;  ///< index into Trace::files
   std::int64_t number = 0;
   std::string operation, strategy, phase, reason, signature;
+  std::string pattern;  ///< the class in words; empty in traces of version 0.1
   int ranks = 0;
   std::vector<RankPart> parts;
 

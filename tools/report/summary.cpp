@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "select/rule.hpp"
+
 namespace choir::report {
 
 namespace {
@@ -31,6 +33,35 @@ Times mean_times(const Call& call) {
   return mean;
 }
 
+/// From the meeting of all ranks on, as choir itself takes the time of a call.
+double served_s(const Call& call) {
+  double most = 0;
+  for (const auto& p : call.parts) most = std::max(most, p.seconds.total - p.seconds.agree);
+  return most;
+}
+
+/// Nonblocking and split calls wait for the program.
+bool is_blocking(const Call& call) {
+  return !call.operation.starts_with('i') && !call.operation.ends_with("_begin");
+}
+
+/// Compares as choir did while the program ran, without what earlier runs knew.
+void add_evidence(select::Evidence& evidence, const Call& call) {
+  const double seconds = served_s(call);
+  const auto bytes = static_cast<double>(call.bytes());
+  const bool failed = std::any_of(call.parts.begin(), call.parts.end(),
+                                  [](const RankPart& p) { return p.error_class != 0; });
+  // A damaged record may say anything.
+  const bool plausible = seconds >= 1e-9 && seconds <= 1e9 && bytes > 0;
+  if (!is_blocking(call) || failed || !plausible) return;
+  select::Decision decision;
+  if (call.phase == "looking") decision.role = select::Role::looking;
+  if (call.phase == "preparing") decision.role = select::Role::preparing;
+  // A run that continues from an earlier one may begin with a look.
+  if (evidence.serves.empty() && decision.role != select::Role::serving) return;
+  select::record(evidence, call.strategy, decision, seconds, bytes);
+}
+
 void add_to_pattern(PatternSummary& pattern, const Call& call) {
   ++pattern.calls;
   pattern.bytes += call.bytes();
@@ -44,6 +75,8 @@ void add_to_pattern(PatternSummary& pattern, const Call& call) {
   result.bytes += call.bytes();
   pattern.last_strategy = call.strategy;
   pattern.last_reason = call.reason;
+  pattern.words = call.pattern;
+  add_evidence(pattern.evidence, call);
 }
 
 void add_to_total(Summary& sum, const Call& call) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "load.hpp"
+#include "select/evidence.hpp"
 
 namespace choir::report {
 
@@ -27,6 +28,8 @@ struct PatternSummary {
   Times phases;  ///< mean over the ranks of their sums
   std::map<std::string, StrategyResult> strategies;
   std::string last_strategy, last_reason;
+  std::string words;          ///< the class; empty in traces of version 0.1
+  select::Evidence evidence;  ///< what these calls alone tell
 };
 
 /// What one rank did for one open file.

@@ -105,6 +105,40 @@ TEST_F(ReportFolder, RanksComeTogetherCallByCall) {
   EXPECT_NEAR(s.phases.exchange, 1.5, 1e-9);
 }
 
+TEST_F(ReportFolder, LooksAreComparedWithTheCallsAroundThem) {
+  const auto trace = run(6, "read-write", [](CallRecord& r) {
+    r.pattern = "write 128M by 64M adjacent dense even beyond";
+    const bool look = r.call == 2 || r.call == 4;
+    if (look) r.strategy = "native", r.phase = "looking";
+    r.seconds = {look ? 3.1 : 1.1, 0.1, 0, 0, 0, 0};
+  });
+  const auto pattern = summarise(trace).patterns.at(0);
+  EXPECT_EQ(pattern.words, "write 128M by 64M adjacent dense even beyond");
+  EXPECT_EQ(pattern.evidence.serves, "two_phase");
+  const auto* const native = pattern.evidence.rival("native");
+  ASSERT_NE(native, nullptr);
+  EXPECT_EQ(native->samples.size(), 2u);
+  EXPECT_NEAR(std::exp(native->middle()), 3.0, 1e-6);
+}
+
+TEST_F(ReportFolder, CallsThatChoirDoesNotCompareAreNotComparedHere) {
+  int wrong = 0;
+  const auto none = [&](auto&& shape) {
+    const auto trace = run(3, "read-write", [&](CallRecord& r) {
+      if (r.call == 1) {
+        r.strategy = "native", r.phase = "looking";
+        shape(r);
+      }
+    });
+    wrong += !summarise(trace).patterns.at(0).evidence.rivals.empty();
+  };
+  none([](CallRecord& r) { r.operation = "iwrite_all"; });
+  none([](CallRecord& r) { r.operation = "write_all_begin"; });
+  none([](CallRecord& r) { r.error_class = 20; });
+  none([](CallRecord& r) { r.seconds = {0.1, 0.1, 0, 0, 0, 0}; });
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST_F(ReportFolder, CallsLeftToTheMpiLibraryAreSaid) {
   for (int rank = 0; rank < 2; ++rank) {
     trace::TraceWriter writer(folder_, rank, "1.0");
