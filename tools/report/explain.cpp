@@ -1,4 +1,6 @@
 // choir-explain: what a trace says, in the terminal.
+#include "select/explain.hpp"
+
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -7,7 +9,6 @@
 #include "advice.hpp"
 #include "common/output.hpp"
 #include "common/version.hpp"
-#include "select/explain.hpp"
 
 namespace {
 
