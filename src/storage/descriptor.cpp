@@ -76,4 +76,9 @@ void Descriptor::reset() {
   own_ = false;
 }
 
+int Descriptor::release() {
+  own_ = false;
+  return std::exchange(fd_, -1);
+}
+
 }  // namespace choir

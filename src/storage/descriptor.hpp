@@ -45,6 +45,8 @@ class Descriptor {
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
   void reset();
+  /// Somebody else's from now on.
+  int release();
 
  private:
   Descriptor(int fd, bool own) : fd_(fd), own_(own) {}

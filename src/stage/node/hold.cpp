@@ -49,13 +49,9 @@ HoldShape shape_in(int fd) {
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 Descriptor make_hold(const HoldShape& shape) {
-  Descriptor memory(memfd_create("choir-hold", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (memory.get() < 0) fail("memfd_create");
+  auto memory = Descriptor::owned(memfd_create("choir-hold", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!memory) fail("memfd_create");
   const auto bytes = offset_of(shape, shape.ranks);
   if (ftruncate(memory.get(), static_cast<off_t>(bytes)) != 0) fail("the size of the hold");
   // Nobody can cut it under another's feet.

@@ -12,6 +12,7 @@
 #include "base/doorbell.hpp"
 #include "stage/core/client.hpp"
 #include "stage/core/part.hpp"
+#include "storage/descriptor.hpp"
 
 namespace choir::stage {
 
@@ -19,23 +20,6 @@ struct HoldShape {
   int ranks = 1;
   std::uint64_t slots = 4096;
   std::uint64_t arena_bytes = 1ULL << 30;  ///< the most that one rank may ever hold
-};
-
-/// A descriptor that is closed in the end.
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Descriptor();
-  int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
 };
 
 /// Makes the hold. Throws std::system_error where there is no such memory.

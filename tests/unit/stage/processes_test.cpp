@@ -107,7 +107,7 @@ class Processes : public testing::Test {
     char name[] = "/tmp/choir-stage-XXXXXX";
     ASSERT_NE(mkdtemp(name), nullptr);
     folder_ = name;
-    file_ = Descriptor(::open(path().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    file_ = Descriptor::owned(::open(path().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     ASSERT_GE(file_.get(), 0);
     void* const shared =
         mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -138,7 +138,7 @@ class Processes : public testing::Test {
   int keep_all(int hold, int steps) {
     const KeepersHold memory(hold);
     DoomedFiles files([&] { ring(memory.keepers_bell()); }, steps);
-    files.add(the_open, Descriptor(dup(file_.get())));
+    files.add(the_open, Descriptor::owned(dup(file_.get())));
     std::vector<KnownOpen> opens;
     for (int rank = 0; rank < ranks; ++rank) opens.push_back({the_open, {1, 2}, rank, ranks, 0});
     LoopSettings settings;
@@ -305,7 +305,7 @@ TEST(Hold, ARankHasItsOwnPartInItsMemoryAndNoOther) {
 }
 
 TEST(Hold, OtherMemoryIsRefused) {
-  Descriptor other(memfd_create("other", MFD_CLOEXEC));
+  const auto other = Descriptor::owned(memfd_create("other", MFD_CLOEXEC));
   ASSERT_EQ(ftruncate(other.get(), 8192), 0);
   EXPECT_THROW(KeepersHold{other.get()}, std::runtime_error);
   EXPECT_THROW(RanksHold(other.get(), 0), std::runtime_error);
