@@ -80,8 +80,9 @@ class Call {
   Ballot ballot(Vote& vote);
   select::ClassKey class_of(const PlanEntry& pattern, std::int64_t shift) const;
   Situation situation_of(const PlanEntry& pattern) const;
-  std::optional<int> expected_row();
-  std::optional<int> chosen_row(const PlanEntry& pattern);
+  std::optional<int> expected_row(std::int64_t shift);
+  bool host_is_right(const PlanEntry& pattern, std::int64_t shift) const;
+  std::optional<int> chosen_row(const PlanEntry& pattern, std::int64_t shift);
   bool may_serve(const Strategy& strategy, const PlanInput& in, const Situation& situation) const;
   std::shared_ptr<const Plan> plan_ahead(int row) const;
   std::vector<select::Contender> contenders_for(const PlanInput& in,

@@ -52,7 +52,7 @@ bool Call::may_serve(const Strategy& strategy, const PlanInput& in,
 }
 
 /// The strategy of this call if everyone asks as before; nothing where a rank cannot know.
-std::optional<int> Call::expected_row() {
+std::optional<int> Call::expected_row(std::int64_t shift) {
   if (const auto fixed = file_.fixed_row(request_.operation)) {
     const auto& strategy = file_.strategies().rows()[static_cast<std::size_t>(*fixed)];
     if (!may_serve(strategy, input_for(*guess_), situation_of(*guess_))) return std::nullopt;
@@ -64,7 +64,7 @@ std::optional<int> Call::expected_row() {
   if (std::any_of(guess_->ranks.begin(), guess_->ranks.end(),
                   [](const RankSummary& rank) { return rank.empty(); }))
     return std::nullopt;
-  return chosen_row(*guess_);
+  return chosen_row(*guess_, shift);
 }
 
 /// The plan kept for a strategy, or one that costs nothing to make; null: neither.
@@ -89,7 +89,7 @@ bool Call::may_run_ahead() const {
 void Call::run_ahead(Vote& vote) {
   if (!request_.may_use_host || !may_run_ahead()) return;
   class_ = class_of(*guess_, vote.shift);
-  const auto row = expected_row();
+  const auto row = expected_row(vote.shift);
   if (!row) return;
   const auto plan = plan_ahead(*row);
   if (!plan || !plan->independent()) return;
@@ -109,7 +109,7 @@ void Call::run_ahead(Vote& vote) {
 /// All ranks know the pattern: the row that serves.
 int Call::choose() {
   if (const auto fixed = file_.fixed_row(request_.operation)) return choose_fixed(*fixed);
-  if (const auto row = chosen_row(*pattern_)) return *row;
+  if (const auto row = chosen_row(*pattern_, shift_)) return *row;
   fixed_ = true;
   reason_ = "no candidate applies here";
   return *file_.strategies().find("two_phase");
@@ -128,14 +128,26 @@ int Call::choose_fixed(int row) {
   return *file_.strategies().find("two_phase");
 }
 
+/// Whether the host MPI can be trusted with the call. On random patterns MPICH 4.0.2 reads wrong
+/// bytes by irregular views and near the end of the file, and leaves garbage in holes beyond it;
+/// Open MPI's own library loses bytes now and then. Who sets `native` gets it all the same.
+bool Call::host_is_right(const PlanEntry& pattern, std::int64_t shift) const {
+  const bool regular =
+      std::none_of(pattern.ranks.begin(), pattern.ranks.end(),
+                   [](const RankSummary& rank) { return rank.shape.kind == Shape::Kind::cells; });
+  const bool inside = file_.certainly_reaches(pattern.span_at(shift).end);
+  return regular && (inside || (request_.operation == Operation::write && pattern.dense));
+}
+
 /// What the rule says of a call that asks for `pattern`; nothing if no candidate applies.
-std::optional<int> Call::chosen_row(const PlanEntry& pattern) {
+std::optional<int> Call::chosen_row(const PlanEntry& pattern, std::int64_t shift) {
   const select::Occasion occasion{
       static_cast<double>(std::max<std::int64_t>(1, pattern.total_bytes)),
       request_.may_use_host && pattern.total_bytes > 0, file_.facts().costs.measured,
       file_.facts().open_files, nullptr};
   const auto in = input_for(pattern);
-  const auto situation = situation_of(pattern);
+  auto situation = situation_of(pattern);
+  situation.host_is_right = host_is_right(pattern, shift);
   auto& chooser = file_.chooser();
   if (const auto known = chooser.choose_unestimated(class_, occasion)) {
     const auto row = file_.candidate_row(known->strategy);

@@ -108,6 +108,7 @@ File::File(std::shared_ptr<Neighbourhood> hood, FileFacts facts, Settings settin
       parameters_(parameters_from(settings_, facts_, turn_)),
       mapping_(settings_.mapped_bytes),
       memory_at_open_(settings_.memory) {
+  known_end_ = facts_.size;
   hood_->plans().limit(static_cast<std::size_t>(settings_.plan_cache_bytes));
   resolve_strategies();
   start_chooser();
@@ -286,6 +287,7 @@ void File::note_choice(std::string_view strategy, std::string_view reason) {
 }
 
 void File::size_changed() {
+  known_end_ = 0;
   const std::lock_guard lock(mutex_);
   mapping_.forget_reserved();
   written_.clear();
@@ -309,6 +311,7 @@ void File::note_ground(Operation operation, Extent span, int row) {
   if (span.empty()) return;
   const bool writing = operation == Operation::write;
   (writing ? written_ : seen_).add(span);
+  if (writing) known_end_ = std::max(known_end_, span.end);
   if (row >= 0 && table_.rows()[static_cast<std::size_t>(row)].warms_up)
     (writing ? prepared_to_write_ : prepared_to_read_).add(span);
 }

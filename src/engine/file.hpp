@@ -120,6 +120,8 @@ class File final : public FileAccess {
   bool readable() override { return readable_; }
   bool is_local() const override { return facts_.local_file_system; }
   FileMapping& mapping() override { return mapping_; }
+  /// The file is known to have bytes up to there, from its opening or by what was written since.
+  bool certainly_reaches(std::int64_t end) const { return end <= known_end_; }
   /// The program has set the file's size; no call is under way.
   void size_changed();
 
@@ -149,6 +151,7 @@ class File final : public FileAccess {
   std::set<select::ClassKey> classes_;
   std::set<std::string> said_;
   std::map<std::uint64_t, std::size_t> joined_choices_;
+  std::int64_t known_end_ = 0;
   ExtentSet written_, seen_, prepared_to_read_, prepared_to_write_;
   std::unique_ptr<Witness> witness_;
 

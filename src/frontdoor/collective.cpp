@@ -3,6 +3,7 @@
 #include "access/datatype.hpp"
 #include "engine/progress.hpp"
 #include "frontdoor/device_memory.hpp"
+#include "frontdoor/host_call.hpp"
 #include "frontdoor/recording.hpp"
 #include "frontdoor/requests.hpp"
 #include "frontdoor/view.hpp"
@@ -200,7 +201,7 @@ int serve_blocking(OpenFile& file, const DataCall& call, MPI_Status* status, con
   bool host_moved_pointer = false;
   wait_for(file, *running, [&](MPI_Status* filled) {
     host_moved_pointer = true;
-    return host(filled);
+    return call_host(call, host, filled);
   });
   if (running->error() != 0) return running->error();
   if (!host_moved_pointer)

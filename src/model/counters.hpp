@@ -17,7 +17,7 @@ inline std::int64_t described_bytes(const Runs& runs) {
 }
 inline constexpr std::int64_t reply_overhead = 8;
 inline constexpr std::int64_t ballot_bytes = 64;
-inline constexpr std::int64_t opening_bytes = 40;
+inline constexpr std::int64_t opening_bytes = 56;
 inline constexpr std::int64_t closing_bytes = 24;
 
 Traffic count_windows(const Plan& plan, const Call& call);

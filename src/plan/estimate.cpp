@@ -136,6 +136,7 @@ double estimate_mapped(const PlanInput& in, const Situation& s) {
 /// it, puts it in order and moves it. But where ranks do not interleave, the usual libraries let
 /// each rank move its own bytes.
 double estimate_host(const PlanInput& in, const Situation& s) {
+  if (!s.host_is_right) return not_applicable;
   const auto& machine = *s.machine;
   const double bytes = total_bytes(in), pieces = static_cast<double>(s.pieces);
   const double aggregators = host_aggregators(in);

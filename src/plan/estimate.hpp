@@ -26,6 +26,7 @@ struct Situation {
   bool reserves = true;  ///< the file system gives blocks ahead of stores
   /// What the estimates are computed from; `measured` says how far they can be trusted.
   const MachineCosts* machine = &usual_machine;
+  bool host_is_right = true;  ///< no reason is known to mistrust the host MPI with this call
 };
 
 /// Seconds; not_applicable where the strategy cannot serve.

@@ -61,7 +61,7 @@ def write(options, strategy):
 
 def agreed(call):
     """Opening and closing; a new pattern sends every rank's ballot besides. No more than 200 bytes per rank."""
-    expected = NODES * (40 + 24) + (0 if call["plan_cached"] else 64 * RANKS)
+    expected = NODES * (56 + 24) + (0 if call["plan_cached"] else 64 * RANKS)
     expect(call["agreement_bytes"] == expected, f"agreement took {call['agreement_bytes']} bytes, not {expected}")
 
 
