@@ -163,6 +163,15 @@ int pays_to_prepare(const Evidence& evidence, std::span<const Contender> contend
   return evidence.prepared_s <= gained_s ? one : nobody;
 }
 
+/// Not yet: a look stands between two calls of who serves, and those have to agree. The first call of
+/// a program pays for buffers and pages; next to it everybody would look cheap, and be misjudged.
+bool is_no_time_to_look(const Evidence& evidence) {
+  const auto calls = evidence.costs.size();
+  if (!evidence.pending.name.empty() || evidence.last <= 0 || calls < 2) return true;
+  const double one = evidence.costs[calls - 2], other = evidence.costs[calls - 1];
+  return one > numbers::neighbours * other || other > numbers::neighbours * one;
+}
+
 constexpr std::string_view fastest = "the fastest as far as measured";
 
 /// What looks may cost in all.
@@ -183,8 +192,7 @@ std::optional<Decision> choose_unestimated(const Evidence& evidence, const Occas
   if (evidence.cost() * occasion.bytes < numbers::short_call_s)
     return Decision{-1, Role::serving, "calls this short are not compared"};
   if (occasion.after_preparing != nullptr) return std::nullopt;
-  const bool between_looks = !evidence.pending.name.empty() || evidence.last <= 0;
-  if (between_looks || evidence.lost_s > budget_s(evidence, occasion))
+  if (is_no_time_to_look(evidence) || evidence.lost_s > budget_s(evidence, occasion))
     return Decision{-1, Role::serving, fastest};
   return std::nullopt;
 }
@@ -206,7 +214,7 @@ Decision choose(const Evidence& evidence, std::span<const Contender> contenders,
   if (investment != nobody && investment != serving)
     return {investment, Role::preparing, "prepares the file for later calls, faster by it"};
   const Decision stay{serving, Role::serving, fastest};
-  if (!evidence.pending.name.empty() || evidence.last <= 0) return stay;
+  if (is_no_time_to_look(evidence)) return stay;
   const Looks looks(evidence, contenders, occasion, serving);
   const int other = looks.wanted();
   if (other == nobody) return {serving, Role::serving, fastest, true};

@@ -48,10 +48,22 @@ TEST(Rule, TheBestEstimateBeginsAndTheFastestServesSoon) {
   Evidence evidence;
   const auto served = run(evidence, 12);
   EXPECT_EQ(served[0], "two_phase");
-  EXPECT_EQ(served[1], "individual") << "the most promising of another kind";
-  EXPECT_EQ(served[2], "two_phase") << "a look stands between two calls of who serves";
+  EXPECT_EQ(served[1], "two_phase") << "one call is nothing to compare with";
+  EXPECT_EQ(served[2], "individual") << "the most promising of another kind";
+  EXPECT_EQ(served[3], "two_phase") << "a look stands between two calls of who serves";
   EXPECT_EQ(evidence.serves, "individual");
   EXPECT_EQ(served.back(), "individual");
+}
+
+TEST(Rule, NobodyIsLookedAtBesideACallThatPaysForTheBeginning) {
+  Evidence evidence;
+  const auto contenders = usual();
+  for (const double slow : {10.0, 1.0}) {
+    const auto decision = choose(evidence, contenders, {bytes, true, false, 1, nullptr});
+    EXPECT_EQ(decision.role, Role::serving) << slow;
+    record(evidence, "two_phase", decision, slow * truth("two_phase"), bytes);
+  }
+  EXPECT_EQ(choose(evidence, contenders, {bytes, true, false, 1, nullptr}).role, Role::serving);
 }
 
 TEST(Rule, NoTwoLooksInARow) {
