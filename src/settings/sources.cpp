@@ -10,6 +10,7 @@
 #include <toml.hpp>
 
 #include "files/trust.hpp"
+#include "files/utf8.hpp"
 #include "settings/settings.hpp"
 
 namespace choir {
@@ -128,6 +129,8 @@ void read_environment(Entries& entries) {
 }  // namespace
 
 Entries entries_of_text(const std::string& text, const std::string& name) {
+  // toml11 3 reads memory that is not its own when a text in single quotes is not UTF-8.
+  if (!files::is_utf8(text)) throw std::runtime_error("it is not UTF-8");
   must_be_shallow(text);
   std::istringstream in(text);
   Entries entries;

@@ -5,31 +5,11 @@
 #include <cmath>
 #include <cstdio>
 
+#include "files/utf8.hpp"
+
 namespace choir::trace {
 
 namespace {
-
-/// Length of the valid UTF-8 sequence at the start of `text`; 0 when there is none.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const auto lead = byte(0);
-  std::size_t length = 0;
-  unsigned least = 0, value = 0;
-  if (lead < 0x80) return 1;
-  if ((lead & 0xe0) == 0xc0)
-    length = 2, least = 0x80, value = lead & 0x1f;
-  else if ((lead & 0xf0) == 0xe0)
-    length = 3, least = 0x800, value = lead & 0x0f;
-  else if ((lead & 0xf8) == 0xf0)
-    length = 4, least = 0x10000, value = lead & 0x07;
-  if (length == 0 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-    value = (value << 6) | (byte(i) & 0x3f);
-  }
-  const bool surrogate = value >= 0xd800 && value < 0xe000;
-  return value < least || value > 0x10ffff || surrogate ? 0 : length;
-}
 
 void append_ascii(std::string& out, char c) {
   switch (c) {
@@ -140,7 +120,7 @@ std::string hexadecimal(std::uint64_t value) {
 void append_json_string(std::string& out, std::string_view text) {
   out += '"';
   while (!text.empty()) {
-    const auto length = utf8_length(text);
+    const auto length = files::utf8_length(text);
     if (length == 1) {
       append_ascii(out, text.front());
     } else if (length == 0) {

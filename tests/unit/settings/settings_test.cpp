@@ -236,6 +236,13 @@ TEST(Hints, LoadNoCode) {
   EXPECT_EQ(settings.plugins, "");
 }
 
+TEST(Text, WhatIsNotUtf8IsNoConfiguration) {
+  EXPECT_EQ(entries_of_text("trace = '\xc3\xa9'\n", "f").size(), 1U);
+  for (const char* bytes : {"\x9f", "\xc3", "\xc0\x80", "\xed\xa0\x80"})
+    EXPECT_THROW(entries_of_text(std::string("trace = '") + bytes + "'\n", "f"),
+                 std::runtime_error);
+}
+
 // ---- names of strategies
 
 TEST(Names, WhatIsNoStrategyLeavesTheSettings) {
