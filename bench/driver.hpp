@@ -16,9 +16,9 @@ namespace choir::bench {
 struct DriverOptions {
   std::vector<std::string> contenders;
   int repeat = 7;
-  int warmup = 2;             // untimed steps before the first timed one
-  double max_seconds = 20;    // per contender and operation
-  int buffer_shift = 0;       // bytes between a page's beginning and the program's buffer
+  int warmup = 2;           // untimed steps before the first timed one
+  double max_seconds = 20;  // per contender and operation
+  int buffer_shift = 0;     // bytes between a page's beginning and the program's buffer
   bool fresh = false;
   bool presize = false;
   bool drop_caches = false;

@@ -104,8 +104,8 @@ struct Call {
   MPI_Datatype memory_type = MPI_BYTE;
   int count = 0;
   std::int64_t step_offset = 0;  // from one step to the next that follows it in the file, in etypes
-  Pieces file;    // absolute bytes in the file
-  Pieces memory;  // bytes relative to the start of the buffer
+  Pieces file;                   // absolute bytes in the file
+  Pieces memory;                 // bytes relative to the start of the buffer
 };
 
 /// One rank's step. Owns the datatypes its calls use; free it before MPI_Finalize.

@@ -26,11 +26,11 @@ struct FileFacts {
   int mode = 0;  ///< MPI_MODE_*
   std::string file_system;
   bool local_file_system = false;
-  bool reserves = true;  ///< blocks can be had ahead of stores into a mapping
+  bool reserves = true;                ///< blocks can be had ahead of stores into a mapping
   std::int64_t device = 0, inode = 0;  ///< as the first rank sees them
   Descriptor descriptor;               ///< this rank's: what the host MPI has opened
-  std::int64_t size = 0;  ///< then; 0 if the storage has no blocks for all of it
-  bool resident = false;  ///< most of it was in memory then
+  std::int64_t size = 0;               ///< then; 0 if the storage has no blocks for all of it
+  bool resident = false;               ///< most of it was in memory then
   std::optional<StripeLayout> stripes;
   int first = 0;          ///< of its ranks, in MPI_COMM_WORLD
   int opened_before = 0;  ///< by that rank's process; counted while there is a trace

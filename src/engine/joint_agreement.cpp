@@ -99,8 +99,7 @@ void JointOpening::conclude() {
     const auto& common = common_[m];
     const bool same_name = common.low_name != 0 && common.low_name == -common.low_negated_name;
     const bool nobody_asks = common.low_shift == highest;
-    members_[m].error =
-        Objection::from(static_cast<std::int32_t>(-common.negated_objection)).error;
+    members_[m].error = Objection::from(static_cast<std::int32_t>(-common.negated_objection)).error;
     members_[m].known = same_name && (nobody_asks || common.low_shift == -common.low_negated_shift);
     members_[m].shift = nobody_asks ? 0 : common.low_shift;
   }

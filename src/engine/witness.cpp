@@ -25,8 +25,7 @@ std::shared_ptr<trace::TraceWriter> writer_for(const std::string& folder) {
   if (folder.empty()) return nullptr;
   const std::lock_guard lock(writers_mutex);
   auto& writer = writers()[folder];
-  if (!writer)
-    writer = std::make_shared<trace::TraceWriter>(folder, job_rank(), CHOIR_VERSION);
+  if (!writer) writer = std::make_shared<trace::TraceWriter>(folder, job_rank(), CHOIR_VERSION);
   return writer;
 }
 

@@ -1,7 +1,8 @@
 // device_memory.hpp: whether a buffer is in the memory of a GPU, where choir cannot reach it.
 //
-// Local. Only libraries that the program has loaded already are asked, and only for what they know of
-// a pointer: nothing is initialised. A program without them pays for one look at the loader's count.
+// Local. Only libraries that the program has loaded already are asked, and only for what they know
+// of a pointer: nothing is initialised. A program without them pays for one look at the loader's
+// count.
 #pragma once
 
 #include <cstdint>

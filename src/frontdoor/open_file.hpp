@@ -46,7 +46,7 @@ struct Unserved {
 struct OpenFile {
   MPI_File handle = MPI_FILE_NULL;
   int mode = 0;
-  std::unique_ptr<File> engine;        ///< or:
+  std::unique_ptr<File> engine;  ///< or:
   std::unique_ptr<Unserved> unserved;
   View view;
   bool atomic = false;

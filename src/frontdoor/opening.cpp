@@ -290,7 +290,8 @@ trace::Left attach_engine(MPI_Comm comm, const char* name, HostFile& host, int m
     found.first = job_rank();
     found.opened_before = opened_before;
     if (found.exists != 0) {
-      site = site_of(hood->topology().ranks(), hood->topology().nodes(), host.path(), found.file_system);
+      site = site_of(hood->topology().ranks(), hood->topology().nodes(), host.path(),
+                     found.file_system);
       auto at_open = open_known(site, settings.memory);
       known = std::move(at_open.lines);
       found.open_files = at_open.open_files;
@@ -353,7 +354,8 @@ int open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File
   auto left = trace::Left::no;
   if (!host) {
     left = (mode & MPI_MODE_SEQUENTIAL) != 0 ? trace::Left::sequential : trace::Left::strategy;
-  } else try {
+  } else
+    try {
       left = attach_engine(comm, name, *host, mode, settings, *handle);
     } catch (const std::exception&) {
       left = trace::Left::no_memory;

@@ -55,7 +55,7 @@ std::int64_t number_of(const char* representation) {
 
 /// What all ranks are about to hand to the host MPI.
 struct Proposal {
-  int error = MPI_SUCCESS;   ///< every rank returns it before the host MPI is asked
+  int error = MPI_SUCCESS;     ///< every rank returns it before the host MPI is asked
   int expected = MPI_SUCCESS;  ///< all ranks ask for what the host refuses: it has the better words
 };
 

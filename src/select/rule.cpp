@@ -163,8 +163,9 @@ int pays_to_prepare(const Evidence& evidence, std::span<const Contender> contend
   return evidence.prepared_s <= gained_s ? one : nobody;
 }
 
-/// Not yet: a look stands between two calls of who serves, and those have to agree. The first call of
-/// a program pays for buffers and pages; next to it everybody would look cheap, and be misjudged.
+/// Not yet: a look stands between two calls of who serves, and those have to agree. The first call
+/// of a program pays for buffers and pages; next to it everybody would look cheap, and be
+/// misjudged.
 bool is_no_time_to_look(const Evidence& evidence) {
   const auto calls = evidence.costs.size();
   if (!evidence.pending.name.empty() || evidence.last <= 0 || calls < 2) return true;

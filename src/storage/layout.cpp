@@ -20,18 +20,26 @@ struct FileSystem {
   bool reserves = false;  ///< gives every file blocks ahead of stores
 };
 
-constexpr std::uint32_t ext_magic = 0xEF53;  // of ext2, ext3 and ext4
+constexpr std::uint32_t ext_magic = 0xEF53;          // of ext2, ext3 and ext4
 constexpr std::uint32_t overlay_magic = 0x794C7630;  // whatever lies below
 
 constexpr std::array file_systems{
-    FileSystem{ext_magic, "ext4", true},       FileSystem{0x58465342, "xfs", true, true},
-    FileSystem{0x9123683E, "btrfs", true, true},     FileSystem{0x01021994, "tmpfs", true, true},
-    FileSystem{overlay_magic, "overlayfs", true}, FileSystem{0x2FC12FC1, "zfs", false},
-    FileSystem{0xF2F52010, "f2fs", true, true},      FileSystem{0x0BD00BD0, "lustre", false},
-    FileSystem{0x6969, "nfs", false},          FileSystem{0x47504653, "gpfs", false},
-    FileSystem{0x00C36400, "ceph", false},     FileSystem{0x19830326, "beegfs", false},
-    FileSystem{0x65735546, "fuse", false},     FileSystem{0x20030528, "pvfs2", false},
-    FileSystem{0xAAD7AAEA, "panfs", false},    FileSystem{0xFF534D42, "cifs", false},
+    FileSystem{ext_magic, "ext4", true},
+    FileSystem{0x58465342, "xfs", true, true},
+    FileSystem{0x9123683E, "btrfs", true, true},
+    FileSystem{0x01021994, "tmpfs", true, true},
+    FileSystem{overlay_magic, "overlayfs", true},
+    FileSystem{0x2FC12FC1, "zfs", false},
+    FileSystem{0xF2F52010, "f2fs", true, true},
+    FileSystem{0x0BD00BD0, "lustre", false},
+    FileSystem{0x6969, "nfs", false},
+    FileSystem{0x47504653, "gpfs", false},
+    FileSystem{0x00C36400, "ceph", false},
+    FileSystem{0x19830326, "beegfs", false},
+    FileSystem{0x65735546, "fuse", false},
+    FileSystem{0x20030528, "pvfs2", false},
+    FileSystem{0xAAD7AAEA, "panfs", false},
+    FileSystem{0xFF534D42, "cifs", false},
 };
 
 std::uint32_t magic_of(int fd) {

@@ -24,7 +24,8 @@ std::optional<StripeLayout> read_stripe_layout(int fd);
 std::optional<StripeLayout> decode_lustre(std::span<const unsigned char> attribute);
 std::optional<StripeLayout> decode_ceph(const std::string& attribute);
 
-/// "ext4", "ext3" (also for ext2, which looks alike), "lustre", "nfs", ... or a hexadecimal magic number.
+/// "ext4", "ext3" (also for ext2, which looks alike), "lustre", "nfs", ... or a hexadecimal magic
+/// number.
 std::string file_system_name(int fd);
 /// Whether ranks of one node may store into a shared mapping of the file: local file systems only.
 bool is_local_file_system(int fd);

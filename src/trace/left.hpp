@@ -1,7 +1,7 @@
 // left.hpp: why a collective call was left to the MPI library, in code and in words.
 //
-// Pure. The words are what users read in the table, the trace and the report; docs/troubleshooting.md
-// explains each.
+// Pure. The words are what users read in the table, the trace and the report;
+// docs/troubleshooting.md explains each.
 #pragma once
 
 #include <array>

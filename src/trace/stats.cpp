@@ -151,9 +151,7 @@ std::string stats_table(const StatsHeader& header, const Totals& totals,
         signature_block(signature, s, known.contains(signature) ? &known.at(signature) : nullptr);
   for (std::size_t reason = 1; reason < left_reasons; ++reason)
     if (const auto calls = totals.left()[reason]; calls > 0)
-      text.append("  ")
-          .append(left_line(calls, text_of(static_cast<Left>(reason))))
-          .append("\n");
+      text.append("  ").append(left_line(calls, text_of(static_cast<Left>(reason)))).append("\n");
   text += "  hints:";
   for (const auto& [key, value] : header.hints)
     text.append(" ").append(key).append("=").append(value);

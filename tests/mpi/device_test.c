@@ -1,7 +1,9 @@
-/* device_test.c: device_test DIR LIBRARY|none WHERE: calls whose buffers are in device memory on rank 0.
+/* device_test.c: device_test DIR LIBRARY|none WHERE: calls whose buffers are in device memory on
+ * rank 0.
  *
- * LIBRARY is the stand-in (fake_gpu.c), loaded after MPI_Init, as CUDA's is. WHERE is "device", "managed", or "mixed" for
- * a datatype with a part in host and a part in device memory. To the host MPI the stand-in's memory is as any other. */
+ * LIBRARY is the stand-in (fake_gpu.c), loaded after MPI_Init, as CUDA's is. WHERE is "device",
+ * "managed", or "mixed" for a datatype with a part in host and a part in device memory. To the host
+ * MPI the stand-in's memory is as any other. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -37,9 +39,12 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   must(argc == 4, "usage: device_test DIR LIBRARY WHERE");
-  snprintf(path, sizeof path, "%s/device.%s.%s", argv[1], strrchr(argv[2], '/') ? strrchr(argv[2], '/') + 1 : "none", argv[3]);
-  must(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
-                     &file) == MPI_SUCCESS, "open");
+  snprintf(path, sizeof path, "%s/device.%s.%s", argv[1],
+           strrchr(argv[2], '/') ? strrchr(argv[2], '/') + 1 : "none", argv[3]);
+  must(MPI_File_open(MPI_COMM_WORLD, path,
+                     MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                     &file) == MPI_SUCCESS,
+       "open");
   char* gpu = host;
   if (strcmp(argv[2], "none") != 0) {
     void* library = dlopen(argv[2], RTLD_NOW);
@@ -55,10 +60,12 @@ int main(int argc, char** argv) {
     memset(first, 'a' + rank + nonblocking, BYTES / 2);
     memset(second, 'A' + rank + nonblocking, BYTES / 2);
     if (nonblocking) {
-      must(MPI_File_iwrite_at_all(file, at, MPI_BOTTOM, 1, type, &request) == MPI_SUCCESS, "iwrite_at_all");
+      must(MPI_File_iwrite_at_all(file, at, MPI_BOTTOM, 1, type, &request) == MPI_SUCCESS,
+           "iwrite_at_all");
       must(MPI_Wait(&request, &status) == MPI_SUCCESS, "wait");
     } else {
-      must(MPI_File_write_at_all(file, at, MPI_BOTTOM, 1, type, &status) == MPI_SUCCESS, "write_at_all");
+      must(MPI_File_write_at_all(file, at, MPI_BOTTOM, 1, type, &status) == MPI_SUCCESS,
+           "write_at_all");
     }
     int count = 0;
     MPI_Get_count(&status, MPI_BYTE, &count);
@@ -67,8 +74,10 @@ int main(int argc, char** argv) {
     MPI_Barrier(MPI_COMM_WORLD);
     memset(first, 0, BYTES / 2);
     memset(second, 0, BYTES / 2);
-    must(MPI_File_read_at_all(file, at, MPI_BOTTOM, 1, type, &status) == MPI_SUCCESS, "read_at_all");
-    must(first[1] == 'a' + rank + nonblocking && second[BYTES / 2 - 1] == 'A' + rank + nonblocking, "what was read");
+    must(MPI_File_read_at_all(file, at, MPI_BOTTOM, 1, type, &status) == MPI_SUCCESS,
+         "read_at_all");
+    must(first[1] == 'a' + rank + nonblocking && second[BYTES / 2 - 1] == 'A' + rank + nonblocking,
+         "what was read");
   }
   MPI_Type_free(&type);
   must(MPI_File_close(&file) == MPI_SUCCESS, "close");

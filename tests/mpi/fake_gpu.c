@@ -1,6 +1,8 @@
-/* fake_gpu.c: a stand-in for the one function of libcuda.so.1, or of libamdhip64.so.6, that choir asks.
+/* fake_gpu.c: a stand-in for the one function of libcuda.so.1, or of libamdhip64.so.6, that choir
+ * asks.
  *
- * What lies in fake_gpu_device is device memory; so is what lies in fake_gpu_managed, but the host may use it. */
+ * What lies in fake_gpu_device is device memory; so is what lies in fake_gpu_managed, but the host
+ * may use it. */
 char fake_gpu_device[1 << 16] __attribute__((aligned(4096)));
 char fake_gpu_managed[1 << 16] __attribute__((aligned(4096)));
 int fake_gpu_questions;
@@ -9,7 +11,8 @@ static int inside(const char* memory, unsigned long long pointer) {
   return pointer >= (unsigned long long)memory && pointer < (unsigned long long)memory + (1 << 16);
 }
 
-static int attributes(unsigned count, const int* wanted, void** values, unsigned long long pointer) {
+static int attributes(unsigned count, const int* wanted, void** values,
+                      unsigned long long pointer) {
   const int managed = inside(fake_gpu_managed, pointer);
   ++fake_gpu_questions;
   for (unsigned i = 0; i < count; ++i) {
@@ -23,6 +26,7 @@ int cuPointerGetAttributes(unsigned count, int* wanted, void** values, unsigned 
   return attributes(count, wanted, values, pointer);
 }
 
-int hipDrvPointerGetAttributes(unsigned count, int* wanted, void** values, unsigned long long pointer) {
+int hipDrvPointerGetAttributes(unsigned count, int* wanted, void** values,
+                               unsigned long long pointer) {
   return attributes(count, wanted, values, pointer);
 }

@@ -167,9 +167,12 @@ void plain(Checks& t) {
 }
 
 constexpr NamedCheck checks[] = {
-    {"span_beyond_extent", span_beyond_extent}, {"later_tiles", later_tiles},
-    {"backwards", backwards},                   {"external32", external32},
-    {"atomic_mode", atomic_mode},               {"shared_pointer", shared_pointer},
+    {"span_beyond_extent", span_beyond_extent},
+    {"later_tiles", later_tiles},
+    {"backwards", backwards},
+    {"external32", external32},
+    {"atomic_mode", atomic_mode},
+    {"shared_pointer", shared_pointer},
     {"plain", plain},
 };
 

@@ -264,8 +264,7 @@ void uncommitted_datatype(Checks& t) {
 /// MPICH says which argument of which function is wrong; Open MPI has the class's words only.
 void words_of_the_host(Checks& t) {
   OpenFile fh(t, read_write);
-  const int code =
-      MPI_File_set_view(fh, 0, MPI_BYTE, MPI_DATATYPE_NULL, "native", MPI_INFO_NULL);
+  const int code = MPI_File_set_view(fh, 0, MPI_BYTE, MPI_DATATYPE_NULL, "native", MPI_INFO_NULL);
   t.expect(code != MPI_SUCCESS, "no filetype");
 #if !defined(OMPI_MAJOR_VERSION)
   char text[MPI_MAX_ERROR_STRING] = {};

@@ -150,8 +150,8 @@ void set_info_says_what_holds(Checks& t) {
   t.expect_success(MPI_File_get_info(fh, &shown), "get_info");
   const auto before = info_value(shown, "cb_buffer_size");
   MPI_Info_free(&shown);
-  for (const auto& [wish, holds] : {std::pair<std::string, std::string>{"8192", "8192"},
-                                    {"1073741824", before}}) {
+  for (const auto& [wish, holds] :
+       {std::pair<std::string, std::string>{"8192", "8192"}, {"1073741824", before}}) {
     MPI_Info_set(wanted, "cb_buffer_size", wish.c_str());
     t.expect_success(MPI_File_set_info(fh, wanted), "set_info");
     t.expect_success(MPI_File_get_info(fh, &shown), "get_info");

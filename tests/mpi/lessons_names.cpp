@@ -112,9 +112,9 @@ void driver_without_a_file(Checks& t) {
   if (MPI_File_open(MPI_COMM_WORLD, "testfs:data", read_write, MPI_INFO_NULL, &fh) == MPI_SUCCESS) {
     const Bytes mine = pattern(bytes, t.rank);
     MPI_Status status;
-    t.expect_success(
-        MPI_File_write_at_all(fh, MPI_Offset{bytes} * t.rank, mine.data(), bytes, MPI_BYTE, &status),
-        "write");
+    t.expect_success(MPI_File_write_at_all(fh, MPI_Offset{bytes} * t.rank, mine.data(), bytes,
+                                           MPI_BYTE, &status),
+                     "write");
     MPI_File_close(&fh);
   }
   folder.change([&] { t.expect(content_of("data").size() == 7, "no file is written"); });
@@ -187,7 +187,8 @@ class NoDescriptorsLeft {
 void no_descriptors_left(Checks& t) {
   const OwnFolder folder(t);
   MPI_File fh = open_named(t, "data");
-  expect_serves(t, fh, 0);  // MPI libraries open what they need for messages when they first need it
+  expect_serves(t, fh,
+                0);  // MPI libraries open what they need for messages when they first need it
   MPI_File second = open_named(t, "other");
   {
     const NoDescriptorsLeft limit;

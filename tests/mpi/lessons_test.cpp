@@ -70,8 +70,9 @@ int main(int argc, char** argv) {
   using namespace choir::test;
   if (argc > 1 && std::strcmp(argv[1], "environment_by_rank") == 0) vary_environment();
   std::vector<NamedCheck> checks;
-  for (const auto& some : {lessons_of_data(), lessons_of_errors(), lessons_of_files(),
-                           lessons_of_large_counts(), lessons_of_names(), lessons_of_surroundings()})
+  for (const auto& some :
+       {lessons_of_data(), lessons_of_errors(), lessons_of_files(), lessons_of_large_counts(),
+        lessons_of_names(), lessons_of_surroundings()})
     checks.insert(checks.end(), some.begin(), some.end());
   return run_checks(argc, argv, checks, thread_level);
 }

@@ -1,6 +1,8 @@
-/* session_test.c: session_test DIR: a collective write and read on a communicator of an MPI session, without MPI_Init.
+/* session_test.c: session_test DIR: a collective write and read on a communicator of an MPI
+ * session, without MPI_Init.
  *
- * MPICH 4.0 opens no files there; then it shall say so under choir too, instead of hanging or crashing. */
+ * MPICH 4.0 opens no files there; then it shall say so under choir too, instead of hanging or
+ * crashing. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,14 +23,16 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(comm, &rank);
   snprintf(path, sizeof path, "%s/session.data", argv[1]);
   memset(mine, 'a' + rank, BYTES);
-  if (MPI_File_open(comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file) !=
-      MPI_SUCCESS) {
+  if (MPI_File_open(comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                    MPI_INFO_NULL, &file) != MPI_SUCCESS) {
     if (rank == 0) puts("session_test: no files in sessions");
     MPI_Session_finalize(&session);
     return 0;
   }
-  good &= MPI_File_write_at_all(file, (MPI_Offset)BYTES * rank, mine, BYTES, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS;
-  good &= MPI_File_read_at_all(file, (MPI_Offset)BYTES * rank, found, BYTES, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+  good &= MPI_File_write_at_all(file, (MPI_Offset)BYTES * rank, mine, BYTES, MPI_BYTE,
+                                MPI_STATUS_IGNORE) == MPI_SUCCESS;
+  good &= MPI_File_read_at_all(file, (MPI_Offset)BYTES * rank, found, BYTES, MPI_BYTE,
+                               MPI_STATUS_IGNORE) == MPI_SUCCESS;
   good &= memcmp(mine, found, BYTES) == 0;
   good &= MPI_File_close(&file) == MPI_SUCCESS;
   MPI_Group_free(&group);

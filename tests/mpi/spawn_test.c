@@ -1,7 +1,8 @@
 /* spawn_test.c: files of processes that were not started together.
  *
- * spawn_test DIR: the ranks spawn two more, all of them write one file through a merged communicator, and the parents
- * another one by themselves. Whether the spawned ones run under choir is the launcher's business. */
+ * spawn_test DIR: the ranks spawn two more, all of them write one file through a merged
+ * communicator, and the parents another one by themselves. Whether the spawned ones run under choir
+ * is the launcher's business. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,14 +24,18 @@ static void use_file(MPI_Comm comm, const char* path) {
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &ranks);
   memset(mine, 'a' + rank, BYTES);
-  must(MPI_File_open(comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file) == MPI_SUCCESS, "open");
-  must(MPI_File_write_at_all(file, (MPI_Offset)BYTES * rank, mine, BYTES, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS,
+  must(MPI_File_open(comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file) ==
+           MPI_SUCCESS,
+       "open");
+  must(MPI_File_write_at_all(file, (MPI_Offset)BYTES * rank, mine, BYTES, MPI_BYTE,
+                             MPI_STATUS_IGNORE) == MPI_SUCCESS,
        "write_at_all");
   MPI_File_sync(file);
   MPI_Barrier(comm);
   MPI_File_sync(file);
   const int next = (rank + 1) % ranks;
-  must(MPI_File_read_at_all(file, (MPI_Offset)BYTES * next, found, BYTES, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS,
+  must(MPI_File_read_at_all(file, (MPI_Offset)BYTES * next, found, BYTES, MPI_BYTE,
+                            MPI_STATUS_IGNORE) == MPI_SUCCESS,
        "read_at_all");
   must(found[0] == 'a' + next && found[BYTES - 1] == 'a' + next, "what the next rank wrote");
   must(MPI_File_close(&file) == MPI_SUCCESS, "close");
@@ -62,8 +67,8 @@ int main(int argc, char** argv) {
   snprintf(shared, sizeof shared, "%s/spawn-%d.shared", argv[1], id);
   snprintf(own, sizeof own, "%s/spawn-%d.own", argv[1], id);
   char* arguments[] = {shared, NULL};
-  must(MPI_Comm_spawn(argv[0], arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children, MPI_ERRCODES_IGNORE) ==
-           MPI_SUCCESS,
+  must(MPI_Comm_spawn(argv[0], arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children,
+                      MPI_ERRCODES_IGNORE) == MPI_SUCCESS,
        "spawn");
   together(children, 0, shared);
   MPI_Comm_disconnect(&children);

@@ -161,8 +161,8 @@ class Comparison {
     progress_(most, most, "");
     const auto after = processors();
     if (after.all_s > load.all_s)
-      findings_.others_share = std::max(0.0, after.busy_s - load.busy_s - (own_s() - own)) /
-                               (after.all_s - load.all_s);
+      findings_.others_share =
+          std::max(0.0, after.busy_s - load.busy_s - (own_s() - own)) / (after.all_s - load.all_s);
     return collected();
   }
 

@@ -63,14 +63,14 @@ DataCall by_offset(MPI_File file, Operation operation, const char* name, MPI_Off
            }))
 
 /// Left to the host MPI, and counted.
-#define ORDERED_CALLS(op, Const, Count, suffix)                                                    \
-  BOTH(File_##op##_ordered##suffix,                                                                \
-       (MPI_File file, Const void* buffer, Count count, MPI_Datatype type, MPI_Status* status),    \
-       (choir::note_shared_pointer(file, #op "_ordered"),                                          \
-        REAL(File_##op##_ordered##suffix)(file, buffer, count, type, status)))                     \
-  BOTH(File_##op##_ordered_begin##suffix,                                                          \
-       (MPI_File file, Const void* buffer, Count count, MPI_Datatype type),                        \
-       (choir::note_shared_pointer(file, #op "_ordered_begin"),                                    \
+#define ORDERED_CALLS(op, Const, Count, suffix)                                                 \
+  BOTH(File_##op##_ordered##suffix,                                                             \
+       (MPI_File file, Const void* buffer, Count count, MPI_Datatype type, MPI_Status* status), \
+       (choir::note_shared_pointer(file, #op "_ordered"),                                       \
+        REAL(File_##op##_ordered##suffix)(file, buffer, count, type, status)))                  \
+  BOTH(File_##op##_ordered_begin##suffix,                                                       \
+       (MPI_File file, Const void* buffer, Count count, MPI_Datatype type),                     \
+       (choir::note_shared_pointer(file, #op "_ordered_begin"),                                 \
         REAL(File_##op##_ordered_begin##suffix)(file, buffer, count, type)))
 
 #define SPLIT_ENDS(op, Const)                                                           \

@@ -120,7 +120,8 @@ TEST(Layout, BlocksCanBeReservedWhereItSaysSo) {
   const int fd = mkstemp(path.data());
   ASSERT_GE(fd, 0);
   unlink(path.c_str());
-  struct stat before {}, after {};
+  struct stat before {
+  }, after{};
   fstat(fd, &before);
   const bool can = can_reserve_blocks(fd);
   fstat(fd, &after);

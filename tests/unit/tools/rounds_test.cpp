@@ -35,8 +35,8 @@ TEST(Plan, LargeFilesAreOnlyNewOnes) {
 void add(std::vector<Time>& times, const Launch& launch, const std::string& contender,
          double seconds) {
   for (int file = 0; file < 4; ++file)
-    times.push_back({launch, "files", contender, contender, file, seconds / 4, seconds / 2, 9,
-                     seconds / 4});
+    times.push_back(
+        {launch, "files", contender, contender, file, seconds / 4, seconds / 2, 9, seconds / 4});
 }
 
 /// In odd rounds two_phase is best, in even ones individual; auto takes `factor` times two_phase.

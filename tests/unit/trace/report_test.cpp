@@ -150,8 +150,7 @@ TEST_F(ReportFolder, CallsLeftToTheMpiLibraryAreSaid) {
   EXPECT_EQ(trace.left[0].calls, 3);
   const auto advice = advise(trace, summarise(trace));
   ASSERT_FALSE(advice.empty());
-  EXPECT_EQ(advice[0].finding,
-            "3 collective calls left to the MPI library: atomic mode is on.");
+  EXPECT_EQ(advice[0].finding, "3 collective calls left to the MPI library: atomic mode is on.");
 }
 
 TEST_F(ReportFolder, HeatMapKeepsEveryByte) {
