@@ -79,10 +79,10 @@ TEST(Entries, LaterOnesWinAndTheirSourceIsKept) {
   EXPECT_EQ(settings.sources.count("backend"), 0U) << "a default has no source";
 }
 
-const Key& key_named(const std::string& name) {
+const Key& key_named(const char* name) {
   for (const auto& key : setting_keys())
     if (name == key.name) return key;
-  throw std::invalid_argument("no key " + name);
+  throw std::invalid_argument(std::string("no key ") + name);
 }
 
 TEST(Entries, ABadValueIsOneWarningThatSaysEverything) {
