@@ -16,7 +16,10 @@ namespace choir {
 class HostFile {
  public:
   /// Before the host opens the file.
-  HostFile() : before_(open_descriptors()) {}
+  HostFile() : before_(open_descriptors()) {
+    // Only regular files: a socket's number may be the file's next, if another thread closes it.
+    std::erase_if(before_, [](int fd) { return !identity_of(fd); });
+  }
 
   /// After that: whether the host has opened what `name` means, with or without the prefix of a
   /// driver. If not, it keeps the file in some way that choir does not know.
